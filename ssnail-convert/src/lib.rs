@@ -1,0 +1,1 @@
+//! GGUF model in, SSNAIL memory image out.

@@ -1,0 +1,1 @@
+//! Runs a SSNAIL image as the hardware would.
