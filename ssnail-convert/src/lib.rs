@@ -1,1 +1,3 @@
 //! GGUF model in, SSNAIL memory image out.
+
+pub mod ggml;
