@@ -1,1 +1,4 @@
 //! GGUF model in, SSNAIL memory image out.
+
+pub mod ggml;
+pub mod gguf;
