@@ -160,10 +160,10 @@ impl<'a> Cursor<'a> {
         let depth = depth
             .checked_sub(1)
             .ok_or_else(|| GgufFault::ArrayDepth { field: field.to_string() }.at(self.offset()))?;
-        let element_type = self.value_type(field)?;
+        let element_type = self.value_type(format_args!("elements of {field}"))?;
         let at = self.offset();
         let len = self.u64(format_args!("array length of {field}"))?;
-        let len = self.count(len, element_type.min_bytes(), at, format_args!("{field}: array elements"))?;
+        let len = self.count(len, element_type.min_bytes(), at, format_args!("elements of {field}"))?;
         let elements = self.rest;
         match element_type {
             ValueType::String | ValueType::Array | ValueType::Bool => {

@@ -43,27 +43,27 @@ pub enum GgufFault {
     Read(std::io::Error),
     #[error("cannot be written: {0}")]
     Write(std::io::Error),
-    #[error("is not a regular file")]
+    #[error("not a regular file")]
     NotAFile,
-    #[error("is empty")]
+    #[error("the file is empty")]
     Empty,
-    #[error("is not a GGUF file: it starts with {}, not \"GGUF\"{}", Quoted(.start), magic_hint(.start))]
+    #[error("not a GGUF file: it starts with {}, not \"GGUF\"{}", Quoted(.start), magic_hint(.start))]
     Magic { start: Vec<u8> },
     #[error(
-        "is a big-endian GGUF file; only little-endian ones can be read (llama.cpp's gguf_convert_endian.py \
-         converts it)"
+        "a big-endian GGUF file; only little-endian ones can be read (gguf-convert-endian FILE little, of \
+         Python's gguf package, converts it)"
     )]
     BigEndian,
-    #[error("is GGUF version {version}; versions 2 and 3 can be read{}", version_hint(*.version))]
+    #[error("GGUF version {version} cannot be read, versions 2 and 3 can{}", version_hint(*.version))]
     Version { version: u32 },
     #[error(
-        "is part {} of a model split into {count} files; merge them first: \
+        "part {} of a model split into {count} files; merge them first: \
          llama-gguf-split --merge FIRST-PART.gguf MERGED.gguf", .no.saturating_add(1)
     )]
     Split { no: u64, count: u64 },
     #[error("{field}: {need} bytes needed, {have} are left in the file{INCOMPLETE}")]
     Truncated { field: String, need: u64, have: u64 },
-    #[error("{field}: a count of {count} takes {need} bytes or more, {have} are left in the file")]
+    #[error("{field}: {count} of them take {need} bytes or more, {have} are left in the file{INCOMPLETE}")]
     Count { field: String, count: u64, need: u64, have: u64 },
     #[error("{field} is empty")]
     EmptyName { field: String },
@@ -115,7 +115,7 @@ pub enum GgufFault {
     MissingKey { key: String },
     #[error("tensor {} is missing", Quoted(.tensor.as_bytes()))]
     MissingTensor { tensor: String },
-    #[error("metadata {}: {wanted} is wanted, found {found}", Quoted(.key.as_bytes()))]
+    #[error("metadata {}: wanted {wanted}, found {found}", Quoted(.key.as_bytes()))]
     WrongType { key: String, wanted: &'static str, found: String },
 }
 

@@ -82,10 +82,11 @@ impl TensorInfo {
         // Without the type there is no size, so an unknown one cannot be passed over.
         let ggml_type = GgmlType::from_number(number)
             .ok_or_else(|| GgufFault::TensorType { tensor: tensor(), number }.at(at))?;
-        let row_bytes = ggml_type
-            .row_bytes(dims[0])
-            .ok_or_else(|| GgufFault::RowLength { tensor: tensor(), ggml_type, row: dims[0] }.at(dims_at));
-        let n_bytes = dims[1..].iter().try_fold(row_bytes?, |bytes, &n| bytes.checked_mul(n));
+        let row = dims[0];
+        if !row.is_multiple_of(ggml_type.block_len().into()) {
+            return Err(GgufFault::RowLength { tensor: tensor(), ggml_type, row }.at(dims_at));
+        }
+        let n_bytes = dims[1..].iter().fold(ggml_type.row_bytes(row), |bytes, &n| bytes?.checked_mul(n));
         let n_bytes = n_bytes.ok_or_else(|| overflow(&dims))?;
 
         let at = cursor.offset();

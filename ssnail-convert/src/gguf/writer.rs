@@ -28,8 +28,12 @@ struct Encoder {
 }
 
 impl Encoder {
+    fn mark(&mut self, what: &'static str, offset: usize, width: usize) {
+        self.marks.push(FieldMark { what, offset, width });
+    }
+
     fn field<const N: usize>(&mut self, what: &'static str, number: [u8; N]) {
-        self.marks.push(FieldMark { what, offset: self.bytes.len(), width: N });
+        self.mark(what, self.bytes.len(), N);
         self.bytes.extend(number);
     }
 
@@ -52,11 +56,31 @@ impl Encoder {
             Value::Array(v) => {
                 self.field("element type", v.element_type().number().to_le_bytes());
                 self.field("array length", (v.len() as u64).to_le_bytes());
-                v.iter().for_each(|element| self.value(element));
+                self.mark_elements(v, self.bytes.len());
+                self.bytes.extend(v.bytes);
             }
             Value::U64(v) => self.bytes.extend(v.to_le_bytes()),
             Value::I64(v) => self.bytes.extend(v.to_le_bytes()),
             Value::F64(v) => self.bytes.extend(v.to_le_bytes()),
+        }
+    }
+
+    /// Marks the fields in the elements of an array that stand at offset `at`.
+    fn mark_elements(&mut self, array: Array<'_>, mut at: usize) {
+        for element in array.iter() {
+            match element {
+                Value::String(v) => {
+                    self.mark("string length", at, 8);
+                    at += 8 + v.len();
+                }
+                Value::Array(v) => {
+                    self.mark("element type", at, 4);
+                    self.mark("array length", at + 4, 8);
+                    self.mark_elements(v, at + 12);
+                    at += 12 + v.bytes.len();
+                }
+                _ => return, // plain numbers
+            }
         }
     }
 

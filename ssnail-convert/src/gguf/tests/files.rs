@@ -32,10 +32,10 @@ fn what_cannot_be_written_is_named() {
 fn what_is_no_file_is_refused_and_named() {
     let folder = tempfile::tempdir().unwrap();
     let name = folder.path().display();
-    assert_eq!(Gguf::open(folder.path()).unwrap_err().to_string(), format!("{name}: is not a regular file"));
+    assert_eq!(Gguf::open(folder.path()).unwrap_err().to_string(), format!("{name}: not a regular file"));
     let empty = folder.path().join("empty.gguf");
     std::fs::write(&empty, "").unwrap();
-    assert_eq!(Gguf::open(&empty).unwrap_err().to_string(), format!("{name}/empty.gguf: is empty"));
+    assert_eq!(Gguf::open(&empty).unwrap_err().to_string(), format!("{name}/empty.gguf: the file is empty"));
     let missing = Gguf::open(folder.path().join("missing.gguf")).unwrap_err();
     assert!(matches!(missing.fault, GgufFault::Read(_)), "{missing}");
     assert!(missing.to_string().starts_with(&format!("{name}/missing.gguf: cannot be read: ")), "{missing}");

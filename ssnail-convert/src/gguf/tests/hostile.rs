@@ -50,13 +50,14 @@ fn every_field_out_of_range_is_refused_or_harmless() {
                 u64::MAX - 7,
                 u64::MAX,
             ]);
-        for number in numbers.filter(|&n| n != was) {
+        let fits = |n: u64| mark.width == 8 || n <= u32::MAX.into();
+        for number in numbers.filter(|&n| n != was && fits(n)) {
             let mut bytes = bytes.clone();
             bytes[mark.offset..][..mark.width].copy_from_slice(&number.to_le_bytes()[..mark.width]);
             match Gguf::from_bytes(bytes) {
                 Ok(gguf) => {
                     // A file that holds together in another way, such as with another type of value.
-                    assert!(number < 1 << 32, "{mark:?} = {number}");
+                    assert!(number <= u32::MAX.into(), "{mark:?} = {number}");
                     use_all(&gguf);
                 }
                 Err(error) => {
