@@ -1,1 +1,2 @@
 //! GGUF model in, SSNAIL memory image out.
+pub mod vocab;
