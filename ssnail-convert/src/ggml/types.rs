@@ -109,7 +109,8 @@ impl std::fmt::Display for GgmlType {
     }
 }
 
-/// Name of a type number that ggml uses or once used and [`GgmlType`] lacks; `None` when ggml has no such number.
+/// Name of a type number that ggml uses or once used and [`GgmlType`] lacks; `None` when ggml has no such
+/// number.
 pub const fn unsupported_name(number: u32) -> Option<&'static str> {
     Some(match number {
         4 => "Q4_2, retired by ggml",

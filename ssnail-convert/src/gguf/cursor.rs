@@ -67,7 +67,8 @@ impl<'a> Cursor<'a> {
         Ok(bytes)
     }
 
-    /// A string: its length, then raw bytes. A length that is too large is reported at the length's own offset.
+    /// A string: its length, then raw bytes. A length that is too large is reported at the length's own
+    /// offset.
     pub(super) fn string(&mut self, field: fmt::Arguments<'_>) -> Result<&'a [u8], GgufError> {
         let at = self.offset();
         let len = self.u64(format_args!("length of {field}"))?;

@@ -181,7 +181,8 @@ impl fmt::Display for Shape<'_> {
     }
 }
 
-/// Bytes of a file in quotes, safe on a terminal: control characters and invalid UTF-8 escaped, cut when long.
+/// Bytes of a file in quotes, safe on a terminal: control characters and invalid UTF-8 escaped, cut when
+/// long.
 pub(super) struct Quoted<'a>(pub(super) &'a [u8]);
 
 impl Quoted<'_> {

@@ -41,8 +41,8 @@ pub struct Gguf {
 impl Gguf {
     /// Maps a file and reads it.
     ///
-    /// The file must not be changed or shortened by others while the `Gguf` lives: where its pages are gone, the
-    /// operating system ends the process.
+    /// The file must not be changed or shortened by others while the `Gguf` lives: where its pages are gone,
+    /// the operating system ends the process.
     ///
     /// # Errors
     /// The file cannot be read, is no regular file, or breaks a rule of the format; the error names the file.
@@ -90,7 +90,8 @@ impl Gguf {
         Metadata::new(&self.source, &self.header.metadata, self.path())
     }
 
-    /// The metadata value of a key as a `T`, `None` if the key is not there: `gguf.get::<u32>("llama.block_count")`.
+    /// The metadata value of a key as a `T`, `None` if the key is not there:
+    /// `gguf.get::<u32>("llama.block_count")`.
     ///
     /// # Errors
     /// [`GgufFault::WrongType`] if the value has another type or does not fit.

@@ -19,8 +19,8 @@ pub(super) enum Source {
 impl Source {
     /// Maps a regular file that is not empty.
     ///
-    /// A file that another process shortens while it is mapped raises SIGBUS where its pages are gone, and one
-    /// that is written to changes under the reader. Neither is prevented here.
+    /// A file that another process shortens while it is mapped raises SIGBUS where its pages are gone, and
+    /// one that is written to changes under the reader. Neither is prevented here.
     pub(super) fn map(path: &Path) -> Result<Self, GgufFault> {
         // Asked before opening: opening a pipe would wait for its writer.
         if !std::fs::metadata(path).map_err(GgufFault::Read)?.is_file() {
@@ -37,9 +37,9 @@ impl Source {
 }
 
 fn map_file(file: &File) -> io::Result<Mmap> {
-    // SAFETY: the map is read-only and private to this process. The bytes are read as plain numbers, for which any
-    // value is valid, and no bound of an access depends on bytes that are read again. That nobody shortens the
-    // file meanwhile cannot be ensured here; the operating system ends the process if it happens.
+    // SAFETY: the map is only read. It asks that nobody changes or shortens the file meanwhile, which cannot be
+    // ensured here and is passed on to whoever calls `Gguf::open`. To limit the harm, lengths that are read from
+    // the map a second time are checked a second time.
     unsafe { Mmap::map(file) }
 }
 

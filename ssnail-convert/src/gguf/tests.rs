@@ -8,8 +8,9 @@ mod rules;
 use super::{ArrayBuf, Gguf, GgufWriter};
 use crate::ggml::GgmlType;
 
-/// A file with one of everything: each type of value, arrays of fixed-size elements, of strings and of arrays, and
-/// three tensors. The data of the last fill their alignment, so that every byte of the file is needed.
+/// A file with one of everything: each type of value, arrays of fixed-size elements, of strings and of
+/// arrays, and three tensors. The data of the last fill their alignment, so that every byte of the file is
+/// needed.
 fn one_of_everything() -> GgufWriter {
     let mut writer = GgufWriter::new();
     writer

@@ -1,4 +1,5 @@
-//! Metadata values: their types in a file, a borrowed view of each, and conversion to the type a caller wants.
+//! Metadata values: their types in a file, a borrowed view of each, and conversion to the type a caller
+//! wants.
 
 use std::fmt;
 
@@ -71,8 +72,8 @@ impl fmt::Display for ValueType {
     }
 }
 
-/// A metadata value. Strings and arrays are views into the file. `Display` gives the value for a reader's eye:
-/// strings quoted, escaped and cut short, of arrays only length and type.
+/// A metadata value. Strings and arrays are views into the file. `Display` gives the value for a reader's
+/// eye: strings quoted, escaped and cut short, of arrays only length and type.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[allow(missing_docs)] // each variant is the type it is named after
 pub enum Value<'a> {
@@ -205,7 +206,8 @@ impl<'a> Iterator for ArrayIter<'a> {
 
     fn next(&mut self) -> Option<Value<'a>> {
         self.left = self.left.checked_sub(1)?;
-        // The elements were checked when the file was read, so this fails only if a mapped file has changed since.
+        // The elements were checked when the file was read, so this fails only if a mapped file has changed
+        // since.
         self.cursor.value(self.element_type, ARRAY_DEPTH, format_args!("array element")).ok()
     }
 
@@ -245,9 +247,9 @@ impl<'a> Iterator for Strings<'a> {
     }
 }
 
-/// Types that a metadata value can be read as: integers (from any integer that fits), floats (from either width,
-/// as long as no finite value becomes infinite), `bool`, `&[u8]`, `&str` (if it is UTF-8), [`Strings`],
-/// [`Array`], and vectors of numbers (each element by the same rules).
+/// Types that a metadata value can be read as: integers (from any integer that fits), floats (from either
+/// width, as long as no finite value becomes infinite), `bool`, `&[u8]`, `&str` (if it is UTF-8),
+/// [`Strings`], [`Array`], and vectors of numbers (each element by the same rules).
 pub trait FromValue<'a>: Sized {
     /// What is wanted, for the error message.
     const WANTED: &'static str;

@@ -236,8 +236,8 @@ impl GgufWriter {
         self
     }
 
-    /// Adds a tensor; `dims[0]` is the length of a row, `data` the rows as `ggml_type` encodes them. Its place is
-    /// after the tensor before it.
+    /// Adds a tensor; `dims[0]` is the length of a row, `data` the rows as `ggml_type` encodes them. Its
+    /// place is after the tensor before it.
     pub fn tensor(
         &mut self,
         name: impl AsRef<[u8]>,
@@ -248,8 +248,8 @@ impl GgufWriter {
         self.raw_tensor(name, ggml_type.number(), dims, None, data)
     }
 
-    /// Adds a tensor with any type number and, if `offset` is given, a description that says its data are there in
-    /// the data section, wherever they are.
+    /// Adds a tensor with any type number and, if `offset` is given, a description that says its data are
+    /// there in the data section, wherever they are.
     pub fn raw_tensor(
         &mut self,
         name: impl AsRef<[u8]>,

@@ -1,4 +1,5 @@
-//! Systematic damage: every truncation, every field out of range. Nothing may panic, and what must be refused is.
+//! Systematic damage: every truncation, every field out of range. Nothing may panic, and what must be refused
+//! is.
 
 use super::*;
 
