@@ -1,9 +1,10 @@
 //! The conversion as a whole: options, plan, image.
 
 use crate::gguf::{Gguf, GgufError};
-use crate::image::{self, WriteError};
+use crate::image;
 use crate::image_tokenizer::TokenizerTables;
 use crate::model::{self, KvFormat, Lowering, ModelError, Pooling, RunShape};
+use crate::output::{OutputError, write_whole};
 use crate::plan::{FitError, Ingredients, Plan, Suggestion, WeightType, Wish};
 use crate::vocab::VocabError;
 use crate::weights::WeightError;
@@ -66,15 +67,11 @@ pub enum ConvertError {
     #[error(transparent)]
     Fit(#[from] FitError),
     #[error(transparent)]
-    Write(#[from] WriteError),
+    Weights(#[from] WeightError),
+    #[error(transparent)]
+    Output(#[from] OutputError),
     #[error("{option} {value}: {expected}")]
     Option { option: &'static str, value: String, expected: String },
-}
-
-impl From<WeightError> for ConvertError {
-    fn from(e: WeightError) -> Self {
-        ConvertError::Write(WriteError::Weights(e))
-    }
 }
 
 /// A conversion that will succeed but for the writing.
@@ -144,9 +141,9 @@ impl<'a> Conversion<'a> {
 
     /// The image as a file, whole or not at all; `progress` is told the bytes of each piece.
     pub fn write(&self, path: &Path, progress: &dyn Fn(u64)) -> Result<(), ConvertError> {
-        image::write_file(path, |out| {
+        write_whole(path, |out| {
             image::write(self.gguf, &self.plan.layout, &self.description, out, progress).map_err(|e| match e {
-                WeightError::Io(source) => ConvertError::Write(WriteError::File { path: path.to_owned(), source }),
+                WeightError::Io(source) => OutputError { path: path.to_owned(), source }.into(),
                 other => other.into(),
             })
         })

@@ -7,24 +7,7 @@ use byteorder::{ByteOrder, LittleEndian};
 use ssnail_isa::Format;
 use ssnail_isa::check::AttnBlock;
 use ssnail_isa::image::layout::{HEADER_BYTES, PAYLOAD};
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
-
-/// Why an image was not written.
-#[derive(Debug, thiserror::Error)]
-pub enum WriteError {
-    /// A tensor.
-    #[error(transparent)]
-    Weights(#[from] WeightError),
-    /// The output.
-    #[error("{}: {source}", path.display())]
-    File {
-        /// The file, or its folder.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-}
+use std::io::{self, Write};
 
 /// Writes an image to `out`; `progress` is told the bytes of each piece.
 pub fn write(
@@ -72,23 +55,4 @@ pub fn write(
 
 fn pad(out: &mut dyn Write, bytes: u64) -> io::Result<()> {
     io::copy(&mut io::Read::take(io::repeat(0), bytes), out).map(|_| ())
-}
-
-/// Writes a file whole or not at all: into a temporary one beside it, then under its name.
-pub fn write_file<E: From<WriteError>>(
-    path: &Path,
-    content: impl FnOnce(&mut dyn Write) -> Result<(), E>,
-) -> Result<(), E> {
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let file_error = |path: &Path, source| WriteError::File { path: path.to_owned(), source };
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".ssnail-");
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // less the umask, as for any new file
-    let temporary = builder.tempfile_in(folder).map_err(|e| file_error(folder, e))?;
-    let mut buffered = BufWriter::with_capacity(1 << 20, temporary);
-    content(&mut buffered)?;
-    let temporary = buffered.into_inner().map_err(|e| file_error(path, e.into_error()))?;
-    temporary.persist(path).map_err(|e| file_error(path, e.error))?;
-    Ok(())
 }

@@ -8,7 +8,7 @@
 //! | [`image_tokenizer`] | the tables of the image's tokenizer |
 //! | [`model`] | architectures: hyperparameters, objects, scripts |
 //! | [`plan`] | weight formats, addresses, what fits |
-//! | [`weights`], [`image`] | converting weights, writing the file |
+//! | [`weights`], [`image`], [`output`] | converting weights, writing the file |
 //! | [`convert`] | the conversion as a whole |
 //! | [`cli`] | the command line |
 
@@ -19,7 +19,8 @@ pub mod gguf;
 pub mod image;
 pub mod image_tokenizer;
 pub mod model;
+pub mod output;
 pub mod plan;
-pub mod synth;
+
 pub mod vocab;
 pub mod weights;

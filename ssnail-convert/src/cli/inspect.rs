@@ -107,7 +107,7 @@ fn json_value(value: &Value<'_>) -> serde_json::Value {
     match value {
         Value::Bool(b) => json!(b),
         Value::String(s) => json!(String::from_utf8_lossy(s)),
-        Value::Array(a) => json!({"array_length": a.len}),
+        Value::Array(a) => json!({"array_length": a.len()}),
         v => v.as_int().map(|n| json!(n as i64)).or_else(|| v.as_float().map(|x| json!(x))).unwrap_or_default(),
     }
 }

@@ -5,7 +5,7 @@ use super::{RunShape, Shape, kv};
 use crate::plan::Object;
 use ssnail_isa::image::{StopReason, layout, runtime::addr};
 use ssnail_isa::script::GemvMode;
-use ssnail_isa::{Opcode, Operand};
+use ssnail_isa::Operand;
 
 /// Position that is being processed.
 pub(super) const POS: u8 = 1;

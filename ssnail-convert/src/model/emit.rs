@@ -3,7 +3,7 @@
 use crate::plan::Places;
 use ssnail_isa::Opcode;
 use ssnail_isa::script::{GemvMode, Label, Script};
-use ssnail_isa::{Format, Operand};
+use ssnail_isa::Operand;
 
 /// A script under construction, the objects it may name, and what N0, N1, N2 are known to hold.
 pub(super) struct Emit<'a> {
@@ -98,25 +98,5 @@ impl<'a> Emit<'a> {
     pub(super) fn meanrows(&mut self, n0: u32, reg: u8, x: u32, z: u32) {
         self.lengths(n0, None, None);
         self.s.meanrows(reg, x, z);
-    }
-}
-
-/// A placed matrix.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PlacedMatrix {
-    /// First byte.
-    pub addr: u32,
-    /// Elements of a row.
-    pub cols: u32,
-    /// Rows.
-    pub rows: u32,
-    /// Format of the weights.
-    pub format: Format,
-}
-
-impl PlacedMatrix {
-    /// Bytes from one row to the next.
-    pub fn row_bytes(&self) -> u32 {
-        self.format.row_bytes(u64::from(self.cols)) as u32 // a row has at most 2^20 elements
     }
 }

@@ -123,14 +123,13 @@ impl<'a> ModelFile<'a> {
         self.used_tensors.borrow_mut().insert(name.to_owned());
     }
 
-    /// The number of tokens, which the tokenizer has; the embedding's rows are checked against it.
-    pub(super) fn vocab(&self) -> Result<u32, ModelError> {
+    /// The number of tokens that the tokenizer has.
+    fn vocab(&self) -> Result<u32, ModelError> {
         let tokens: crate::gguf::Array<'_> = self.gguf.require("tokenizer.ggml.tokens")?;
-        self.check_count("tokenizer.ggml.tokens", tokens.len, MAX_VECTOR, "the number of tokens can be")
+        self.check_count("tokenizer.ggml.tokens", tokens.len() as u64, MAX_VECTOR, "the number of tokens can be")
     }
 
-    /// Sizes that all architectures have under the same keys. `kv_heads` is a default, `None` where only the number
-    /// of query heads is possible.
+    /// Sizes that all architectures have under the same keys.
     pub(super) fn shape(&self) -> Result<Shape, ModelError> {
         let gemv = "a GEMV takes rows of";
         let layers = self.count("block_count", 1024, "the number of layers can be")?;
@@ -158,17 +157,13 @@ impl<'a> ModelFile<'a> {
             let what = format!("{heads} heads of {head_dim}");
             return Err(self.unsupported(what, limit("row of a GEMV", MAX_COLUMNS)));
         }
-        if !u64::from(self.vocab_rows()?).eq(&u64::from(self.vocab()?)) {
-            let (have, need) = (self.vocab()?, self.vocab_rows()?);
-            return Err(self.mismatch("tokenizer.ggml.tokens".into(), format!("the {need} rows of token_embd.weight"), have));
+        let (vocab, rows) = (self.vocab()?, self.rows("token_embd.weight", dim)?);
+        if vocab != rows {
+            let need = format!("one for each of the {rows} rows of token_embd.weight");
+            return Err(self.mismatch("tokenizer.ggml.tokens".into(), need, vocab));
         }
         let context = self.count("context_length", u32::MAX, "the context can be")?;
-        Ok(Shape { layers, dim, heads, kv_heads, head_dim, ffn, vocab: self.vocab()?, context })
-    }
-
-    fn vocab_rows(&self) -> Result<u32, ModelError> {
-        let info = self.gguf.require_tensor("token_embd.weight")?;
-        self.check_count("token_embd.weight rows", info.n_rows(), MAX_VECTOR, "the number of tokens can be")
+        Ok(Shape { layers, dim, heads, kv_heads, head_dim, ffn, vocab, context })
     }
 
     /// Refuses what no script does, then every key of the architecture and every tensor that was not asked for.
@@ -205,7 +200,7 @@ impl<'a> ModelFile<'a> {
 }
 
 /// The reason for refusing something longer than the hardware takes.
-pub(super) fn limit(what: &str, max: u32) -> String {
+fn limit(what: &str, max: u32) -> String {
     format!("the longest {what} of the hardware is {max}")
 }
 
@@ -213,7 +208,7 @@ pub(super) fn limit(what: &str, max: u32) -> String {
 fn is_neutral(key: &str, value: &Value<'_>) -> bool {
     match value {
         Value::Bool(on) => !on,
-        Value::Array(a) => a.len == 0,
+        Value::Array(a) => a.len() == 0,
         v => match (v.as_int(), v.as_float()) {
             (Some(n), _) => n == 0,
             (_, Some(x)) => x == 0.0 || (x == 1.0 && key.contains("scale")),

@@ -19,7 +19,7 @@ use ssnail_isa::image::Architecture;
 use ssnail_isa::script::Script;
 
 pub use bert::Pooling;
-use hyper::{ModelFile, limit};
+use hyper::ModelFile;
 
 /// What is wrong with a model, beyond what is wrong with the file.
 #[derive(Debug, thiserror::Error)]

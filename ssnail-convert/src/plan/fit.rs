@@ -69,6 +69,8 @@ pub struct FitError {
 
 /// Memory sizes that boards have, and the largest that can be previewed.
 const SIZES_MB: [u32; 4] = [8, 64, 72, MAX_MB];
+/// The shortest context that is worth suggesting, in tokens.
+const MIN_CONTEXT: u32 = 16;
 
 impl Ingredients<'_> {
     /// The first candidate of the wish's weight type that fits.
@@ -110,24 +112,24 @@ impl Ingredients<'_> {
             }
             plan.is_some()
         };
-        for mem_mb in SIZES_MB.into_iter().filter(|&m| m > wish.mem_mb) {
-            if attempt(format!("--mem-mb {mem_mb}"), Wish { mem_mb, ..*wish }) {
-                break;
-            }
-        }
+        // This memory with smaller weights, then this and each larger one with the longest context that fits.
         for wtype in [WeightType::Q8_0, WeightType::Mixed, WeightType::Q4_0] {
             let tried = wish.wtype.candidates().contains(&wtype);
             if !tried && attempt(format!("--mem-mb {}", wish.mem_mb), Wish { wtype, ..*wish }) {
                 break;
             }
         }
-        let mut context = wish.run.context / 2;
-        while context >= 16 {
-            let run = RunShape { context, ..wish.run };
-            if attempt(format!("--mem-mb {} --ctx {context}", wish.mem_mb), Wish { run, ..*wish }) {
+        let larger = SIZES_MB.into_iter().filter(|&m| m > wish.mem_mb);
+        for mem_mb in std::iter::once(wish.mem_mb).chain(larger) {
+            let contexts = std::iter::successors(Some(wish.run.context), |c| Some(c / 2)).take_while(|&c| c >= MIN_CONTEXT);
+            let fitting = contexts.into_iter().find(|&context| {
+                let run = RunShape { context, ..wish.run };
+                let ctx = if context == wish.run.context { String::new() } else { format!(" --ctx {context}") };
+                attempt(format!("--mem-mb {mem_mb}{ctx}"), Wish { run, mem_mb, ..*wish })
+            });
+            if fitting == Some(wish.run.context) {
                 break;
             }
-            context /= 2;
         }
         out
     }

@@ -5,8 +5,7 @@ mod layout;
 mod object;
 mod wtype;
 
-pub use crate::model::PlacedMatrix;
-pub use fit::{FitError, Suggestion};
+pub use fit::{FitError, Ingredients, Plan, Suggestion, Wish};
 pub use layout::{Layout, PlanError};
-pub use object::{Content, Object, Objects, Placed, Places, Role};
+pub use object::{Content, Object, Objects, Placed, PlacedMatrix, Places, Role};
 pub use wtype::{Choice, FormatRule, WeightType};

@@ -1,6 +1,5 @@
 //! Objects: what an image holds or reserves, by name.
 
-use crate::model::PlacedMatrix;
 use ssnail_isa::Format;
 use ssnail_isa::check::AttnBlock;
 use std::collections::HashMap;
@@ -118,6 +117,26 @@ pub struct Placed {
     pub bytes: u64,
     /// Format, for matrices.
     pub format: Option<Format>,
+}
+
+/// A placed matrix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlacedMatrix {
+    /// First byte.
+    pub addr: u32,
+    /// Elements of a row.
+    pub cols: u32,
+    /// Rows.
+    pub rows: u32,
+    /// Format of the weights.
+    pub format: Format,
+}
+
+impl PlacedMatrix {
+    /// Bytes from one row to the next.
+    pub fn row_bytes(&self) -> u32 {
+        self.format.row_bytes(u64::from(self.cols)) as u32 // a row has at most 2^20 elements
+    }
 }
 
 /// Addresses by name.
