@@ -1,5 +1,6 @@
 //! What can be wrong with a vocabulary.
 
+use crate::gguf::GgufError;
 use thiserror::Error;
 
 /// A vocabulary that cannot be read, or that no tokenizer here can follow.
@@ -12,16 +13,9 @@ pub enum VocabError {
         /// GGUF key.
         key: &'static str,
     },
-    /// A key holds a value of another type.
-    #[error("{key}: needs {expected}, the file has {found}")]
-    WrongType {
-        /// GGUF key.
-        key: &'static str,
-        /// Type that is needed.
-        expected: &'static str,
-        /// What the file has.
-        found: String,
-    },
+    /// A key of the file holds something else than it must.
+    #[error(transparent)]
+    Gguf(#[from] GgufError),
     /// `tokenizer.ggml.model` names an algorithm that is not one of the three here.
     #[error(
         "tokenizer.ggml.model: no tokenizer for '{model}'; known: llama (SentencePiece), gpt2 (byte-level BPE), bert (WordPiece)"
@@ -72,7 +66,7 @@ pub enum VocabError {
         /// Token id.
         id: usize,
         /// The value in the file.
-        value: i64,
+        value: i32,
     },
     /// A score is not a number.
     #[error("tokenizer.ggml.scores: token {id} has score {score}")]

@@ -204,7 +204,7 @@ fn unmark_spaces(token: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&token[done..]);
 }
 
-fn token_types(types: &[i64], tokens: usize) -> Result<Vec<TokenType>, VocabError> {
+fn token_types(types: &[i32], tokens: usize) -> Result<Vec<TokenType>, VocabError> {
     if types.is_empty() {
         return Ok(vec![TokenType::Normal; tokens]);
     }
