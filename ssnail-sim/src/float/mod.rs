@@ -1,0 +1,87 @@
+//! Float numerics: what the model means. Every operation is within 1e-6, relative to the largest magnitude of its
+//! result, of the exact one: products and sums are F64, exp is the real one, activations are used as they are.
+//!
+//! Results are the same bits for any number of threads and any instruction set: sums are kept in eight lanes whose
+//! order does not depend on either, and threads share rows and heads among them, never a sum.
+
+mod attention;
+mod gemv;
+mod lanes;
+mod vector;
+
+use crate::numerics::{Attention, Matrix, Numerics};
+use half::slice::{HalfBitsSliceExt, HalfFloatSliceExt};
+use ssnail_isa::Format;
+
+/// Float numerics.
+#[derive(Debug, Default)]
+pub struct Float {
+    /// The vector of a GEMV in F64.
+    x: Vec<f64>,
+}
+
+impl Float {
+    /// Float numerics on rayon's global threads.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl Numerics for Float {
+    fn name(&self) -> &'static str {
+        "float"
+    }
+
+    fn gemv(&mut self, w: Matrix<'_>, x: &[f32], y: &mut [f32], accumulate: bool) {
+        self.x.clear();
+        self.x.extend(x.iter().copied().map(f64::from));
+        gemv::gemv(w, &self.x, y, accumulate);
+    }
+
+    fn deqrow(&mut self, format: Format, row: &[u8], z: &mut [f32]) {
+        format.decode_row(row, z).expect("the machine gives rows of the right length");
+    }
+
+    fn vadd(&mut self, x: &[f32], y: &[f32], z: &mut [f32]) {
+        vector::zip(x, y, z, |x, y| x + y);
+    }
+
+    fn vmul(&mut self, x: &[f32], y: &[f32], z: &mut [f32]) {
+        vector::zip(x, y, z, |x, y| x * y);
+    }
+
+    fn rmsnorm(&mut self, x: &[f32], gain: &[f32], eps: f32, z: &mut [f32]) {
+        vector::rmsnorm(x, gain, f64::from(eps), z);
+    }
+
+    fn silumul(&mut self, x: &[f32], y: &[f32], z: &mut [f32]) {
+        vector::zip(x, y, z, |x, y| (vector::silu(f64::from(x)) * f64::from(y)) as f32);
+    }
+
+    fn rope(&mut self, x: &mut [f32], table: &[f32]) {
+        vector::rope(x, table);
+    }
+
+    fn attn(&mut self, a: Attention<'_>, q: &[f32], out: &mut [f32]) {
+        attention::attention(&a, q, out);
+    }
+
+    fn layernorm(&mut self, x: &[f32], gain: &[f32], bias: &[f32], eps: f32, z: &mut [f32]) {
+        vector::layernorm(x, gain, bias, f64::from(eps), z);
+    }
+
+    fn gelu(&mut self, x: &[f32], z: &mut [f32]) {
+        z.iter_mut().zip(x).for_each(|(z, &x)| *z = vector::gelu(f64::from(x)) as f32);
+    }
+
+    fn meanrows(&mut self, x: &[f32], z: &mut [f32]) {
+        vector::meanrows(x, z);
+    }
+
+    fn cvt16(&mut self, x: &[f32], z: &mut [u16]) {
+        z.reinterpret_cast_mut::<half::f16>().convert_from_f32_slice(x);
+    }
+}
+
+#[cfg(test)]
+mod tests;
