@@ -1,1 +1,5 @@
 //! GGUF model in, SSNAIL memory image out.
+
+pub mod ggml;
+pub mod gguf;
+pub mod vocab;

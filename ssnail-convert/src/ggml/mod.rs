@@ -1,0 +1,5 @@
+//! ggml's tensor formats.
+
+pub mod types;
+
+pub use types::GgmlType;
