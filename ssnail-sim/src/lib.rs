@@ -41,3 +41,6 @@ pub use memory::Memory;
 pub use numerics::Numerics;
 pub use session::Session;
 
+#[cfg(test)]
+#[path = "../tests/support/mod.rs"]
+mod support;

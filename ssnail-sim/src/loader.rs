@@ -37,7 +37,8 @@ pub fn load(machine: &mut Machine, image: &Image<'_>) -> Result<(), LoadError> {
             return Err(LoadError::NotReady { offset: n * SECTOR });
         }
         let payload = if n == 0 {
-            let (header, payload) = sector.split_at(sector.len().min(ssnail_isa::image::layout::HEADER_BYTES as usize));
+            let (header, payload) =
+                sector.split_at(sector.len().min(ssnail_isa::image::layout::HEADER_BYTES as usize));
             machine.write_load_data(header);
             commit(machine, image.header().payload, 0);
             payload

@@ -148,7 +148,8 @@ impl Machine {
         let i = Instruction::decode(&self.fetch()?).map_err(|_| Fault::Illegal)?;
         let memory = &self.memory;
         let c = check::check(&i, &self.regs, memory.map(), |addr| {
-            let block = memory.get(addr, u64::from(check::AttnBlock::BYTES)).expect("checked before it is read");
+            let block =
+                memory.get(addr, u64::from(check::AttnBlock::BYTES)).expect("checked before it is read");
             bytemuck::pod_read_unaligned(block)
         })?;
 
@@ -210,14 +211,7 @@ impl Machine {
                 None
             }
             _ if c.empty => None,
-            _ => execute::arithmetic(
-                i,
-                regs.n,
-                c,
-                &mut self.memory,
-                &mut *self.numerics,
-                &mut self.scratch,
-            ),
+            _ => execute::arithmetic(i, regs.n, c, &mut self.memory, &mut *self.numerics, &mut self.scratch),
         };
         if let Some(value) = result.filter(|_| a != 15) {
             self.regs.r[a] = value;

@@ -35,13 +35,15 @@ pub struct FaultReport {
 
 impl fmt::Display for FaultReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at PC {:07X}: ", self.fault, self.registers.pc)?;
+        let Self { fault, registers, .. } = self;
+        write!(f, "fault {} at PC {:07X}, {}: ", fault.code(), registers.pc, fault.text())?;
         match self.word.as_ref().map(Instruction::decode) {
             None => f.write_str("no instruction can be fetched from there"),
             Some(Err(e)) => write!(f, "{e}"),
             Some(Ok(i)) => {
-                write!(f, "`{}`", instruction_text(&i))?;
-                let details = details(&i, &self.registers);
+                // The disassembler's columns are of no use within a sentence.
+                write!(f, "`{}`", instruction_text(&i).split_whitespace().collect::<Vec<_>>().join(" "))?;
+                let details = details(&i, registers);
                 if details.is_empty() { Ok(()) } else { write!(f, " with {}", details.join(", ")) }
             }
         }

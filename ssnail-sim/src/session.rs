@@ -109,6 +109,7 @@ impl Session {
         };
         let mut machine = Machine::new(Memory::new(on)?, numerics);
         loader::load(&mut machine, image)?;
+        machine.memory_mut().write_u32(addr::POS, 0)?;
         Ok(Session { machine, header, encoder: image.is_encoder(), limit: DEFAULT_LIMIT, filled: 0 })
     }
 

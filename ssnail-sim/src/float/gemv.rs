@@ -56,7 +56,7 @@ fn rows_avx2(w: Matrix<'_>, x: &[f64], y: &mut [f32], accumulate: bool) {
 }
 
 #[inline(always)]
-fn rows(w: Matrix<'_>, x: &[f64], y: &mut [f32], accumulate: bool) {
+pub(super) fn rows(w: Matrix<'_>, x: &[f64], y: &mut [f32], accumulate: bool) {
     for (row, y) in w.rows().zip(y) {
         let dot = match w.format {
             Format::Q8_0 => dot_q8_0(row, x),
