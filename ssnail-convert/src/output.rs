@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// An output file that could not be written.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: cannot be written: {source}", path.display())]
+#[error("{}: cannot be written", path.display())]
 pub struct OutputError {
     /// The file.
     pub path: PathBuf,
@@ -23,6 +23,7 @@ pub fn write_whole<E: From<OutputError>>(
 ) -> Result<(), E> {
     let failed = |source| OutputError { path: path.to_owned(), source };
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::metadata(folder).map_err(failed)?; // its error is clearer than the one for a temporary name
     let mut builder = tempfile::Builder::new();
     builder.prefix(".ssnail-");
     #[cfg(unix)]
@@ -51,8 +52,9 @@ mod tests {
             out.write_all(b"new").unwrap();
             Err(OutputError { path: path.clone(), source: io::Error::other("half way") })
         };
-        let error = write_whole::<OutputError>(&path, failing).unwrap_err().to_string();
-        assert!(error.ends_with("out: cannot be written: half way"), "{error}");
+        let error = write_whole::<OutputError>(&path, failing).unwrap_err();
+        assert!(error.to_string().ends_with("out: cannot be written"), "{error}");
+        assert_eq!(error.source.to_string(), "half way");
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }

@@ -15,7 +15,7 @@ const MIN_TASK_ROWS: usize = 4;
 #[derive(Debug, thiserror::Error)]
 pub enum WeightError {
     /// The tensor's type has no weights.
-    #[error("tensor `{tensor}`: {source}")]
+    #[error("tensor `{tensor}`")]
     Dequant {
         /// The tensor.
         tensor: String,
