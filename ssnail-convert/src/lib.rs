@@ -2,4 +2,6 @@
 
 pub mod ggml;
 pub mod gguf;
+pub mod image_tokenizer;
+pub mod tokcheck;
 pub mod vocab;
