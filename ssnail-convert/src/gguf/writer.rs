@@ -7,6 +7,7 @@ use super::error::{GgufError, GgufFault};
 use super::reader::{ALIGNMENT_KEY, DEFAULT_ALIGNMENT, MAGIC};
 use super::value::{Array, Value, ValueType};
 use crate::ggml::GgmlType;
+use crate::output::{OutputError, write_whole};
 
 /// Where a number stands in a written file that says how long, how many, where or of which type something is:
 /// the places where a fault can be put.
@@ -306,22 +307,10 @@ impl GgufWriter {
     /// [`GgufFault::Write`], with the path.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<(), GgufError> {
         let path = path.as_ref();
-        write_whole(path, &self.to_bytes())
-            .map_err(|e| GgufError::from(GgufFault::Write(e)).in_file(Some(path)))
+        let content = |out: &mut dyn Write| {
+            out.write_all(&self.to_bytes()).map_err(|source| OutputError { path: path.to_owned(), source })
+        };
+        write_whole(path, content)
+            .map_err(|e: OutputError| GgufError::from(GgufFault::Write(e.source)).in_file(Some(path)))
     }
-}
-
-/// Writes a file beside its final place and moves it there once it is complete.
-fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666)); // less the umask, as any new file
-    }
-    let mut file = builder.tempfile_in(folder)?;
-    file.write_all(bytes)?;
-    file.persist(path)?;
-    Ok(())
 }

@@ -117,9 +117,12 @@ impl VocabData {
     /// # Errors
     /// A key that is needed is missing, or one has a type that it may not have; nothing is checked beyond.
     pub fn from_gguf(gguf: &Gguf) -> Result<Self, VocabError> {
-        let text = |key| Ok::<_, GgufError>(gguf.get::<&[u8]>(key)?.map(|text| String::from_utf8_lossy(text).into_owned()));
+        let text = |key| {
+            Ok::<_, GgufError>(gguf.get::<&[u8]>(key)?.map(|text| String::from_utf8_lossy(text).into_owned()))
+        };
         // Some writers say "none" as -1 instead of 0xFFFFFFFF; what is not an id at all is refused later.
-        let id = |key| Ok::<_, GgufError>(gguf.get::<i64>(key)?.map(|id| u32::try_from(id).unwrap_or(u32::MAX)));
+        let id =
+            |key| Ok::<_, GgufError>(gguf.get::<i64>(key)?.map(|id| u32::try_from(id).unwrap_or(u32::MAX)));
         let tokens = match gguf.get::<Strings>("tokenizer.ggml.tokens")? {
             Some(tokens) => tokens.collect(),
             None => return Err(VocabError::MissingKey { key: "tokenizer.ggml.tokens" }),

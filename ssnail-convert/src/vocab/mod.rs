@@ -8,6 +8,7 @@ mod bpe;
 mod bytes;
 mod cache;
 mod chars;
+pub mod cli;
 mod data;
 mod error;
 mod merge;
@@ -31,3 +32,6 @@ pub use vocabulary::{SpecialIds, Vocab, VocabKind};
 pub fn pre_tokenizers() -> Vec<&'static str> {
     pre::PreTokenizer::known()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,47 @@
+# SSNAIL's tools. `make help` lists the targets; rules for models are in models.mk.
+
+.DEFAULT_GOAL := help
+include $(dir $(lastword $(MAKEFILE_LIST)))models.mk
+
+DEMO := $(SSNAIL_DIR)ssnail-convert/assets/snailtales.gguf
+
+# Targets and what they do
+.PHONY: help
+help:
+	@echo 'Models (from any folder: make -f $(SSNAIL_DIR)models.mk foo.ssnail):'
+	@echo '  foo.ssnail       image of foo.gguf for ATTICRAM=8 MB (= foo.8mb.ssnail)'
+	@echo '  foo.8mb.ssnail   foo.64mb.ssnail   foo.72mb.ssnail'
+	@echo '  foo.all          every size that the model fits'
+	@echo '  foo.run          run it: PROMPT="Once upon a time" TOKENS=128'
+	@echo '  foo.info         tell what is in the model'
+	@echo '  foo.tokcheck     compare the image'"'"'s tokenizer with the model'"'"'s: TEXT=file'
+	@echo '  variables        CONTEXT_WINDOW= WTYPE=auto ATTICRAM=8 TYPE=General FALLBACK=q8_0 KV=f16'
+	@echo 'Project:'
+	@echo '  demo             convert and run the embedded model'
+	@echo '  test             everything that CI checks (model data: SSNAIL_TEST_DATA)'
+	@echo '  gen, check-gen   write, or only check, the generated files'
+	@echo '  bench            benchmarks (not tests)'
+
+# A story from the model that comes with the tools
+.PHONY: demo
+demo: $(CONVERT) $(SIM)
+	@mkdir -p $(SSNAIL_DIR)target/demo
+	$(CONVERT) $(DEMO) -o $(SSNAIL_DIR)target/demo/snailtales.ssnail
+	$(SIM) $(SSNAIL_DIR)target/demo/snailtales.ssnail --prompt 'Once upon a time' -n 160 --stats
+
+.PHONY: test
+test: check-gen
+	cd $(SSNAIL_DIR) && cargo fmt --all --check
+	cd $(SSNAIL_DIR) && cargo clippy --workspace --all-targets -- -D warnings
+	cd $(SSNAIL_DIR) && cargo test --workspace
+
+# Files made from the tables of ssnail-isa
+.PHONY: gen check-gen
+gen:
+	cd $(SSNAIL_DIR) && cargo run -q -p ssnail-isa -- reference > target/reference.md && mv target/reference.md ssnail-isa/REFERENCE.md
+check-gen:
+	cd $(SSNAIL_DIR) && cargo run -q -p ssnail-isa -- reference --check ssnail-isa/REFERENCE.md
+
+.PHONY: bench
+bench:
+	cd $(SSNAIL_DIR) && cargo bench --workspace

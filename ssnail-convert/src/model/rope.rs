@@ -1,0 +1,82 @@
+//! Rotary positions: frequencies, their scaling, and the table of cosines and sines.
+
+use super::ModelError;
+use super::hyper::ModelFile;
+
+/// How positions become angles.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Rope {
+    /// Angle of each rotated pair per position, in radians, scaling applied.
+    frequencies: Vec<f64>,
+    /// Elements of a head; pairs beyond the frequencies are not rotated.
+    head_dim: u32,
+}
+
+impl Rope {
+    /// From `rope.*` keys and `rope_freqs.weight`: base^(-2j/d), divided by a linear factor and by Llama 3's factors.
+    pub(super) fn read(file: &ModelFile<'_>, head_dim: u32) -> Result<Self, ModelError> {
+        if head_dim % 2 != 0 {
+            return Err(file.unsupported(format!("a head of {head_dim} elements"), "rotation needs pairs"));
+        }
+        let rotated = file.count_or("rope.dimension_count", head_dim, head_dim, "a head has elements")?;
+        if rotated % 2 != 0 {
+            return Err(file.unsupported(format!("rope.dimension_count = {rotated}"), "rotation needs pairs"));
+        }
+        let base = file.get::<f32>("rope.freq_base")?.unwrap_or(10000.0);
+        if !(base.is_finite() && base > 0.0) {
+            return Err(file.mismatch("rope.freq_base".into(), "a positive number", base));
+        }
+        let factor = linear_factor(file)?;
+        let mut frequencies: Vec<f64> = (0..rotated / 2)
+            .map(|j| f64::from(base).powf(-f64::from(2 * j) / f64::from(rotated)) / factor)
+            .collect();
+        if file.optional("rope_freqs.weight", &[rotated / 2])? {
+            for (f, divisor) in frequencies.iter_mut().zip(file.vector("rope_freqs.weight", rotated / 2)?) {
+                if !(divisor.is_finite() && divisor > 0.0) {
+                    return Err(file.mismatch("rope_freqs.weight".into(), "positive factors", divisor));
+                }
+                *f /= f64::from(divisor);
+            }
+        }
+        Ok(Rope { frequencies, head_dim })
+    }
+
+    /// Bytes of the table's row of one position.
+    pub(super) fn row_bytes(&self) -> u32 {
+        4 * self.head_dim
+    }
+
+    /// The table: for each position, (cos, sin) of every pair of a head; (1, 0) for pairs that are not rotated.
+    pub(super) fn table(&self, context: u32) -> Vec<u8> {
+        let mut out = Vec::with_capacity((context * self.row_bytes()) as usize);
+        for pos in 0..context {
+            for pair in 0..self.head_dim as usize / 2 {
+                let (sin, cos) = self.frequencies.get(pair).map_or((0.0, 1.0), |f| (f64::from(pos) * f).sin_cos());
+                out.extend((cos as f32).to_le_bytes());
+                out.extend((sin as f32).to_le_bytes());
+            }
+        }
+        out
+    }
+}
+
+/// The divisor of linear scaling, 1 where there is none. Other kinds of scaling are refused.
+fn linear_factor(file: &ModelFile<'_>) -> Result<f64, ModelError> {
+    file.refuse("rope.scaling.attn_factor", "ATTN has a fixed scale")?;
+    let kind = file.get::<&[u8]>("rope.scaling.type")?.map(String::from_utf8_lossy);
+    let factor = file.get::<f32>("rope.scaling.factor")?;
+    // The key that linear scaling had before there were kinds.
+    let old = file.get::<f32>("rope.scale_linear")?;
+    let factor = match kind.as_deref() {
+        Some("none") => 1.0,
+        None | Some("linear") => factor.or(old).unwrap_or(1.0),
+        Some(other) => {
+            return Err(file.unsupported(format!("rope.scaling.type = {other}"), "linear scaling and rope_freqs are"));
+        }
+    };
+    if factor.is_finite() && factor >= 0.0 {
+        Ok(if factor == 0.0 { 1.0 } else { f64::from(factor) })
+    } else {
+        Err(file.mismatch("rope.scaling.factor".into(), "a positive number", factor))
+    }
+}
