@@ -10,6 +10,7 @@
 //! | [`plan`] | weight formats, addresses, what fits |
 //! | [`weights`], [`image`], [`output`] | converting weights, writing the file |
 //! | [`convert`] | the conversion as a whole |
+//! | [`synth`] | random models as GGUF files |
 //! | [`cli`] | the command line |
 
 pub mod cli;
@@ -21,6 +22,6 @@ pub mod image_tokenizer;
 pub mod model;
 pub mod output;
 pub mod plan;
-
+pub mod synth;
 pub mod vocab;
 pub mod weights;
