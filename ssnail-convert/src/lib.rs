@@ -11,6 +11,7 @@
 //! | [`plan`] | weight formats, addresses, what fits |
 //! | [`weights`], [`image`], [`output`] | converting weights, writing the file |
 //! | [`convert`] | the conversion as a whole |
+//! | [`synth`] | random models as GGUF files |
 //! | [`cli`] | the command line |
 
 pub mod cli;
@@ -22,7 +23,7 @@ pub mod image_tokenizer;
 pub mod model;
 pub mod output;
 pub mod plan;
-
+pub mod synth;
 pub mod tokcheck;
 pub mod vocab;
 pub mod weights;

@@ -23,6 +23,7 @@ mod vocabulary;
 mod wordpiece;
 
 pub use bpe::Merge;
+pub(crate) use bytes::byte_char;
 pub use data::{MAX_TOKENS, TokenType, VocabData};
 pub use error::VocabError;
 pub use image_rule::{ImageRule, image_rule};
