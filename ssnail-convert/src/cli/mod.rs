@@ -33,6 +33,14 @@ enum Command {
     Info(inspect::InfoArgs),
     /// Print the script of an image
     Disasm(inspect::DisasmArgs),
+    /// Cut a text into the tokens of a model
+    Tokenize(crate::vocab::cli::TokenizeArgs),
+    /// Turn token ids back into text
+    Detok(crate::vocab::cli::DetokArgs),
+    /// List the tokens of a model
+    Vocab(crate::vocab::cli::VocabArgs),
+    /// Write a random model, for experiments and measurements
+    Synth(crate::synth::cli::SynthArgs),
 }
 
 /// Runs the program.
@@ -41,6 +49,10 @@ pub fn main() -> ExitCode {
     let result = match (&cli.command, &cli.convert) {
         (Some(Command::Info(args)), _) => inspect::info(args),
         (Some(Command::Disasm(args)), _) => inspect::disasm(args),
+        (Some(Command::Tokenize(args)), _) => crate::vocab::cli::tokenize(args),
+        (Some(Command::Detok(args)), _) => crate::vocab::cli::detok(args),
+        (Some(Command::Vocab(args)), _) => crate::vocab::cli::vocab(args),
+        (Some(Command::Synth(args)), _) => crate::synth::cli::run(args).map(|()| ExitCode::SUCCESS),
         (None, Some(args)) => convert::run(args),
         (None, None) => unreachable!("clap asks for a model or a subcommand"),
     };

@@ -80,3 +80,61 @@ fn linear_factor(file: &ModelFile<'_>) -> Result<f64, ModelError> {
         Err(file.mismatch("rope.scaling.factor".into(), "a positive number", factor))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gguf::{Gguf, GgufWriter, Value};
+    use crate::ggml::GgmlType;
+
+    fn rope(keys: &[(&str, Value<'_>)], factors: Option<&[f32]>, head_dim: u32) -> Result<Rope, String> {
+        let mut w = GgufWriter::new();
+        for (key, value) in keys {
+            w.meta(format!("llama.{key}"), *value);
+        }
+        if let Some(f) = factors {
+            let bytes: Vec<u8> = f.iter().flat_map(|v| v.to_le_bytes()).collect();
+            w.tensor("rope_freqs.weight", GgmlType::F32, &[f.len() as u64], bytes);
+        }
+        let gguf = Gguf::from_bytes(w.to_bytes()).unwrap();
+        Rope::read(&ModelFile::new(&gguf, "llama"), head_dim).map_err(|e| e.to_string())
+    }
+
+    fn floats(bytes: &[u8]) -> Vec<f32> {
+        bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
+    }
+
+    #[test]
+    fn frequencies_fall_from_one() {
+        let r = rope(&[("rope.freq_base", 100f32.into())], None, 4).unwrap();
+        assert_eq!(r.frequencies, [1.0, 0.1]);
+        let table = floats(&r.table(3));
+        assert_eq!(table[..4], [1.0, 0.0, 1.0, 0.0]);
+        assert_eq!(table[8..], [2f64.cos(), 2f64.sin(), 0.2f64.cos(), 0.2f64.sin()].map(|v| v as f32));
+    }
+
+    #[test]
+    fn pairs_beyond_the_dimension_count_stay() {
+        let r = rope(&[("rope.dimension_count", 2u32.into())], None, 6).unwrap();
+        assert_eq!(r.frequencies, [1.0]);
+        assert_eq!(floats(&r.table(2))[8..], [1.0, 0.0, 1.0, 0.0]);
+    }
+
+    #[test]
+    fn scaling_divides_frequencies() {
+        let linear = [("rope.scaling.type", "linear".into()), ("rope.scaling.factor", 4f32.into())];
+        assert_eq!(rope(&linear, None, 2).unwrap().frequencies, [0.25]);
+        assert_eq!(rope(&[("rope.scale_linear", 2f32.into())], None, 2).unwrap().frequencies, [0.5]);
+        assert_eq!(rope(&linear, Some(&[8.0]), 2).unwrap().frequencies, [1.0 / 32.0]);
+    }
+
+    #[test]
+    fn what_has_no_table_is_refused_by_name() {
+        let yarn = rope(&[("rope.scaling.type", "yarn".into())], None, 4).unwrap_err();
+        assert!(yarn.contains("rope.scaling.type = yarn"), "{yarn}");
+        assert!(rope(&[], None, 5).unwrap_err().contains("head of 5"));
+        assert!(rope(&[("rope.dimension_count", 3u32.into())], None, 4).unwrap_err().contains("rope.dimension_count"));
+        assert!(rope(&[("rope.freq_base", f32::NAN.into())], None, 4).unwrap_err().contains("rope.freq_base"));
+        assert!(rope(&[], Some(&[1.0, 0.0]), 4).unwrap_err().contains("rope_freqs.weight"));
+    }
+}
