@@ -51,7 +51,8 @@ impl Rope {
         let mut out = Vec::with_capacity((context * self.row_bytes()) as usize);
         for pos in 0..context {
             for pair in 0..self.head_dim as usize / 2 {
-                let (sin, cos) = self.frequencies.get(pair).map_or((0.0, 1.0), |f| (f64::from(pos) * f).sin_cos());
+                let (sin, cos) =
+                    self.frequencies.get(pair).map_or((0.0, 1.0), |f| (f64::from(pos) * f).sin_cos());
                 out.extend((cos as f32).to_le_bytes());
                 out.extend((sin as f32).to_le_bytes());
             }
@@ -71,7 +72,9 @@ fn linear_factor(file: &ModelFile<'_>) -> Result<f64, ModelError> {
         Some("none") => 1.0,
         None | Some("linear") => factor.or(old).unwrap_or(1.0),
         Some(other) => {
-            return Err(file.unsupported(format!("rope.scaling.type = {other}"), "linear scaling and rope_freqs are"));
+            return Err(
+                file.unsupported(format!("rope.scaling.type = {other}"), "linear scaling and rope_freqs are")
+            );
         }
     };
     if factor.is_finite() && factor >= 0.0 {
@@ -84,8 +87,8 @@ fn linear_factor(file: &ModelFile<'_>) -> Result<f64, ModelError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gguf::{Gguf, GgufWriter, Value};
     use crate::ggml::GgmlType;
+    use crate::gguf::{Gguf, GgufWriter, Value};
 
     fn rope(keys: &[(&str, Value<'_>)], factors: Option<&[f32]>, head_dim: u32) -> Result<Rope, String> {
         let mut w = GgufWriter::new();
@@ -133,8 +136,14 @@ mod tests {
         let yarn = rope(&[("rope.scaling.type", "yarn".into())], None, 4).unwrap_err();
         assert!(yarn.contains("rope.scaling.type = yarn"), "{yarn}");
         assert!(rope(&[], None, 5).unwrap_err().contains("head of 5"));
-        assert!(rope(&[("rope.dimension_count", 3u32.into())], None, 4).unwrap_err().contains("rope.dimension_count"));
-        assert!(rope(&[("rope.freq_base", f32::NAN.into())], None, 4).unwrap_err().contains("rope.freq_base"));
+        assert!(
+            rope(&[("rope.dimension_count", 3u32.into())], None, 4)
+                .unwrap_err()
+                .contains("rope.dimension_count")
+        );
+        assert!(
+            rope(&[("rope.freq_base", f32::NAN.into())], None, 4).unwrap_err().contains("rope.freq_base")
+        );
         assert!(rope(&[], Some(&[1.0, 0.0]), 4).unwrap_err().contains("rope_freqs.weight"));
     }
 }

@@ -1,8 +1,8 @@
 //! Layouts and choices for a model that is nothing but sizes.
 
 use super::*;
-use crate::gguf::{ArrayBuf, Gguf, GgufWriter};
 use crate::ggml::GgmlType;
+use crate::gguf::{ArrayBuf, Gguf, GgufWriter};
 use crate::image_tokenizer::TokenizerTables;
 use crate::model::{KvFormat, Lowering, RunShape, Shape};
 use ssnail_isa::Format;
@@ -23,7 +23,8 @@ const COLS: u32 = 64;
 const ROWS: u32 = 1 << 12;
 
 fn sizes(per_position: u64, fixed: &[u64]) -> Sizes {
-    let shape = Shape { layers: 1, dim: COLS, heads: 1, kv_heads: 1, head_dim: 8, ffn: 8, vocab: 3, context: 4096 };
+    let shape =
+        Shape { layers: 1, dim: COLS, heads: 1, kv_heads: 1, head_dim: 8, ffn: 8, vocab: 3, context: 4096 };
     Sizes { shape, per_position, fixed: fixed.into() }
 }
 
@@ -85,7 +86,12 @@ fn objects_ascend_aligned_and_apart() {
     let layout = plan(&sizes(100, &[1, 2, 3]), GgmlType::F16, &wish(WeightType::Keep, 8)).unwrap().layout;
     let all: Vec<&Placed> = layout.objects().collect();
     for pair in all.windows(2) {
-        assert!(u64::from(pair[0].addr) + pair[0].bytes <= u64::from(pair[1].addr), "{} {}", pair[0].object.name, pair[1].object.name);
+        assert!(
+            u64::from(pair[0].addr) + pair[0].bytes <= u64::from(pair[1].addr),
+            "{} {}",
+            pair[0].object.name,
+            pair[1].object.name
+        );
     }
     assert!(layout.payload.iter().all(|p| p.addr % OBJECT_ALIGN == 0 && p.addr >= PAYLOAD));
     assert!(layout.scratch.iter().all(|p| p.addr % SCRATCH_ALIGN == 0 && p.addr >= layout.header.scratch));
@@ -97,7 +103,8 @@ fn objects_ascend_aligned_and_apart() {
 fn the_file_is_what_was_planned() {
     let (model, gguf) = (sizes(100, &[]), model_file(GgmlType::F16));
     let tables = TokenizerTables::from_gguf(&gguf, None).unwrap();
-    let plan = Ingredients { model: &model, gguf: &gguf, tables: &tables }.plan(&wish(WeightType::Q8_0, 8)).unwrap();
+    let plan =
+        Ingredients { model: &model, gguf: &gguf, tables: &tables }.plan(&wish(WeightType::Q8_0, 8)).unwrap();
     let mut file = Vec::new();
     crate::image::write(&gguf, &plan.layout, "sizes", &mut file, &|_| {}).unwrap();
     let image = Image::parse(&file).unwrap();
@@ -109,7 +116,8 @@ fn the_file_is_what_was_planned() {
 #[test]
 fn nothing_straddles_the_start_of_the_second_ram() {
     let large = 40 * u64::from(MB);
-    let layout = plan(&sizes(1, &[large, large]), GgmlType::F16, &wish(WeightType::Keep, 128)).unwrap().layout;
+    let layout =
+        plan(&sizes(1, &[large, large]), GgmlType::F16, &wish(WeightType::Keep, 128)).unwrap().layout;
     let addrs: Vec<u32> = layout.scratch.iter().map(|p| p.addr).collect();
     assert!(addrs[1] < SECOND_RAM);
     assert_eq!(addrs[2], SECOND_RAM);

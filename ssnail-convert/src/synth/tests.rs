@@ -90,7 +90,10 @@ fn the_tokenizers_know_their_words() {
             let tokenizer = Tokenizer::new(data, None).unwrap();
             let ids = tokenizer.encode(&format!("a {word}"), EncodeOptions::default());
             let spelled = ids.iter().map(|&id| tokenizer.text(id).unwrap());
-            assert!(spelled.into_iter().any(|t| t == token.as_bytes()), "{arch:?} {vocab}: {word} is {ids:?}");
+            assert!(
+                spelled.into_iter().any(|t| t == token.as_bytes()),
+                "{arch:?} {vocab}: {word} is {ids:?}"
+            );
         }
     }
 }

@@ -171,9 +171,7 @@ impl Iterator for Words {
         const CODAS: [&str; 8] = ["", "", "", "n", "r", "s", "l", "nd"];
         let syllables = 1 + self.0.next_u32() % 4;
         Some(
-            (0..syllables)
-                .flat_map(|_| [&ONSETS[..], &VOWELS, &CODAS].map(|part| self.pick(part)))
-                .collect(),
+            (0..syllables).flat_map(|_| [&ONSETS[..], &VOWELS, &CODAS].map(|part| self.pick(part))).collect(),
         )
     }
 }
