@@ -34,6 +34,7 @@ test: check-gen
 	cd $(SSNAIL_DIR) && cargo fmt --all --check
 	cd $(SSNAIL_DIR) && cargo clippy --workspace --all-targets -- -D warnings
 	cd $(SSNAIL_DIR) && cargo test --workspace
+	$(SSNAIL_DIR)ssnail-convert/tests/make.sh
 
 # Files made from the tables of ssnail-isa
 .PHONY: gen check-gen
