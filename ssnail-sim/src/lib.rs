@@ -7,6 +7,7 @@
 //! | [`load_port`] | the load port: ring, commits, flushes, sticky error |
 //! | [`port`] | the CPU's registers |
 //! | [`machine`] | [`Machine`]: registers, memory and numerics; steps and runs |
+//! | [`observe`] | what an observer of each instruction sees, and the trace record of it |
 //! | [`report`] | what went wrong, for people |
 //! | [`stats`] | counts of instructions and RAM traffic |
 //! | [`numerics`] | the arithmetic that a machine is given |
@@ -26,6 +27,7 @@ pub mod loader;
 pub mod machine;
 pub mod memory;
 pub mod numerics;
+pub mod observe;
 pub mod port;
 pub mod report;
 pub mod sampler;

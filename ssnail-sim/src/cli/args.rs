@@ -37,12 +37,31 @@ pub(super) struct RunArgs {
     /// RAM bandwidth of the hardware that --stats expects
     #[arg(long, value_name = "MB/s", default_value = "130", value_parser = positive)]
     pub(super) bandwidth: f64,
+    #[command(flatten)]
+    pub(super) trace: TraceArgs,
     /// Board whose RAM the machine has [default: the smallest that holds the image]
     #[arg(long, value_name = "r3|r6|preview", value_parser = board)]
     pub(super) board: Option<Board>,
     /// Instructions that one job may take
     #[arg(long, value_name = "N", default_value_t = DEFAULT_LIMIT)]
     pub(super) max_instructions: u64,
+}
+
+/// What is written of each instruction.
+#[derive(Args)]
+pub(super) struct TraceArgs {
+    /// Write a record of each instruction that runs to this file, up to the fault where one ends the run
+    #[arg(long, value_name = "FILE")]
+    pub(super) trace: Option<PathBuf>,
+    /// Leave out the first N instructions
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "trace")]
+    pub(super) trace_from: u64,
+    /// Write no more than N records [default: all]
+    #[arg(long, value_name = "N", requires = "trace")]
+    pub(super) trace_count: Option<u64>,
+    /// Write lines to be read instead of the compact form
+    #[arg(long, requires = "trace")]
+    pub(super) trace_text: bool,
 }
 
 /// How tokens are chosen.

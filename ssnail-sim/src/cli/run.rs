@@ -4,6 +4,7 @@ use super::args::RunArgs;
 use super::logits_file::LogitsFile;
 use super::screen::Screen;
 use super::stats::RunStats;
+use super::trace_file::TraceFile;
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use ssnail_isa::image::{Image, NO_TOKEN, StopReason};
@@ -44,12 +45,18 @@ pub(super) fn run(args: &RunArgs) -> Result<()> {
     let prompt = prompt(args, &image)?;
     let mut session = Session::load(&image, args.board, Box::new(Float::new())).with_context(name)?;
     session.set_limit(args.max_instructions);
-    if image.is_encoder() {
+    let trace = args.trace.trace.as_deref().map(|path| TraceFile::create(path, &args.trace)).transpose()?;
+    if let Some(trace) = &trace {
+        trace.observe(session.machine_mut());
+    }
+    let ended = if image.is_encoder() {
         embed(args, &mut session, prompt)
     } else {
         generate(args, &image, &mut session, prompt)
-    }
-    .map_err(|e| explain(e, args))
+    };
+    // The trace of a run that went astray is what one wants to see most.
+    let traced = trace.map_or(Ok(()), TraceFile::finish);
+    ended.map_err(|e| explain(e, args)).and(traced)
 }
 
 /// The token ids to start from.
