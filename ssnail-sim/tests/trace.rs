@@ -58,7 +58,7 @@ fn integers_branches_and_copies() {
         LDR     R2, 0x8010000
         ADDI    R3, R2, -1
         LEA     A1, R1, 0x8010000, 16
-        LEA     A2, R15, [A1+0xFFFF90], 0
+        LEA     A2, R15, [A1+0x90], 0
         STR     R3, [A2]
         SETN    4, 0, 0x3727C5AC
         COPY    0x8010000, 0x8020000, 32

@@ -242,9 +242,9 @@ fn refusals_of_lines_name_line_and_field() {
     let line = first().to_string();
     let refusal = |from: &str, to: &str| {
         assert!(line.contains(from), "{from}");
-        let text =
-            format!("{}\n# a remark\n{}\n", Form::Text.header().escape_ascii(), line.replacen(from, to, 1));
-        read_all(text.replace("\\n", "\n").as_bytes()).unwrap_err().to_string()
+        let changed = line.replacen(from, to, 1);
+        let trace = format!("{}\n# a remark\n{changed}\n", super::text::header());
+        read_all(trace.as_bytes()).unwrap_err().to_string()
     };
     let all = [
         refusal("1 8005010", "one 8005010"),

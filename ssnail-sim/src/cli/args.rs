@@ -4,13 +4,14 @@ use clap::Args;
 use ssnail_isa::Board;
 use ssnail_sim::sampler::Sampling;
 use ssnail_sim::session::DEFAULT_LIMIT;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What a run takes.
 #[derive(Args)]
 pub(super) struct RunArgs {
     /// The image, as ssnail-convert writes it
-    pub(super) image: PathBuf,
+    #[arg(required = true)]
+    image: Option<PathBuf>,
     /// Text to start from
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "tokens")]
     pub(super) prompt: Option<String>,
@@ -45,6 +46,13 @@ pub(super) struct RunArgs {
     /// Instructions that one job may take
     #[arg(long, value_name = "N", default_value_t = DEFAULT_LIMIT)]
     pub(super) max_instructions: u64,
+}
+
+impl RunArgs {
+    /// The image: clap sees to it that there is one where there is no subcommand.
+    pub(super) fn image(&self) -> &Path {
+        self.image.as_deref().expect("an image is required")
+    }
 }
 
 /// What is written of each instruction.

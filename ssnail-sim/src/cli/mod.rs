@@ -25,7 +25,7 @@ pub(crate) struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
     #[command(flatten)]
-    run: Option<args::RunArgs>,
+    run: args::RunArgs,
 }
 
 /// What there is besides a run.
@@ -38,10 +38,9 @@ enum Command {
 
 /// Runs what the command line asks for; gives the exit status of what was done.
 pub(crate) fn run(cli: &Cli) -> Result<ExitCode> {
-    match (&cli.command, &cli.run) {
-        (Some(Command::Trace(command)), _) => trace::run(command),
-        (None, Some(args)) => run::run(args).map(|()| ExitCode::SUCCESS),
-        (None, None) => unreachable!("an image is required where there is no subcommand"),
+    match &cli.command {
+        Some(Command::Trace(command)) => trace::run(command),
+        None => run::run(&cli.run).map(|()| ExitCode::SUCCESS),
     }
 }
 

@@ -37,8 +37,8 @@ struct Report {
 
 /// Loads the image and runs it.
 pub(super) fn run(args: &RunArgs) -> Result<()> {
-    let name = || args.image.display().to_string();
-    let file = File::open(&args.image).with_context(name)?;
+    let name = || args.image().display().to_string();
+    let file = File::open(args.image()).with_context(name)?;
     // SAFETY: a private map that is only read; whoever truncates the file meanwhile ends this process, nothing else.
     let bytes = unsafe { memmap2::Mmap::map(&file) }.with_context(name)?;
     let image = Image::parse(&bytes).with_context(name)?;
@@ -83,11 +83,11 @@ fn explain(error: anyhow::Error, args: &RunArgs) -> anyhow::Error {
         Some(SessionError::Context { context, .. }) => {
             let hint = format!(
                 "{}: the prompt is too long; shorten it, or convert the model with --ctx above {context}",
-                args.image.display()
+                args.image().display()
             );
             error.context(hint)
         }
-        _ => error.context(args.image.display().to_string()),
+        _ => error.context(args.image().display().to_string()),
     }
 }
 
