@@ -198,8 +198,8 @@ impl TokenizerTables {
         self.block.pre_split = choice.rule;
         if let Some(lines) = choice.different_lines {
             self.warnings.push(format!(
-                "text is split by {}'s rule instead of {pre}'s, which an image cannot have: {lines} of {} sample lines come out \
-                 otherwise",
+                "text is split by {}'s rule instead of {pre}'s, which an image cannot have: {lines} of {} sample lines \
+                 are split otherwise",
                 choice.rule.name(),
                 tokcheck::SAMPLE.lines().count()
             ));
@@ -248,7 +248,8 @@ impl TokenizerTables {
         TokenizerBlock { fields, ..self.block }
     }
 
-    /// The objects' bytes, with `block` as [`Self::block_at`] gave it. For vocabularies below 4 GB, far above what an image can have.
+    /// The objects' bytes, with `block` as [`Self::block_at`] gave it. For vocabularies below 4 GB, far above what an
+    /// image can have.
     pub fn contents(&self, block: &TokenizerBlock) -> Vec<(&'static str, Vec<u8>)> {
         let words = |words: &[u32]| words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<u8>>();
         let table = 4 * (self.ends.len() + 1);
@@ -322,7 +323,7 @@ fn thousands(n: usize) -> String {
     let digits = n.to_string();
     let mut out = String::new();
     for (at, digit) in digits.char_indices() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);

@@ -1,9 +1,10 @@
 //! The proof that merging by one priority per token does what the model's own merging does.
 //!
-//! A token is *exact* when, from its bytes, both take the same steps, and when the last step comes as early in the model's
-//! order as its priority says. If every token is exact, so is every text: at the first step that
-//! differed in some text, the lower of the two candidates would be a token whose own bytes are merged in the same
-//! order (nothing has crossed its borders yet), so both would have it as their next step.
+//! A token is *exact* when, from its bytes, both take the same steps, and when the last step comes at the place in
+//! the model's order that its priority stands for: no merge with another result may lie between. If every token is
+//! exact, so is every text: at the first step that differed in some text, the lower of the two candidates would be
+//! a token whose own bytes are merged in the same order (nothing has crossed its borders yet), so both would have
+//! it as their next step. Merges whose result is text but not in the index are left to `tokcheck`.
 
 use super::{NEVER, TokenizerTables};
 use crate::vocab::{TokenType, Tokenizer, VocabKind};
@@ -47,13 +48,8 @@ impl Exactness {
         let approximate = match model.kind() {
             VocabKind::WordPiece => return Self::default(),
             VocabKind::ByteBpe => {
-                let mut ranks = HashMap::with_capacity(model.merges().len());
-                for (rank, merge) in (0u32..).zip(model.merges()) {
-                    ranks.entry((merge.left, merge.right)).or_insert((rank, merge.result));
-                }
-                let byte_tokens: Vec<u32> =
-                    (0..=255).map(|byte| model.byte_token(byte).unwrap_or(NEVER)).collect();
-                approximate(&|id| bpe_is_exact(id, model, tables, &image, &ranks, &byte_tokens))
+                let list = MergeList::new(model);
+                approximate(&|id| bpe_is_exact(id, model, tables, &image, &list))
             }
             VocabKind::SentencePiece => {
                 let shared = shared_scores(model, &merged);
@@ -64,23 +60,50 @@ impl Exactness {
     }
 }
 
+/// The model's merges, ready to be looked up.
+struct MergeList {
+    /// Rank and result of a pair.
+    ranks: HashMap<(u32, u32), (u32, u32)>,
+    /// Number of the run of merges with one result that a rank is in.
+    places: Vec<u32>,
+    byte_tokens: Vec<u32>,
+}
+
+impl MergeList {
+    fn new(model: &Tokenizer) -> Self {
+        let merges = model.merges();
+        let mut ranks = HashMap::with_capacity(merges.len());
+        let mut places = Vec::with_capacity(merges.len());
+        let mut place = 0;
+        for (rank, merge) in merges.iter().enumerate() {
+            ranks.entry((merge.left, merge.right)).or_insert((rank as u32, merge.result));
+            place += u32::from(rank > 0 && merges[rank - 1].result != merge.result);
+            places.push(place);
+        }
+        let byte_tokens = (0..=255).map(|byte| model.byte_token(byte).unwrap_or(NEVER)).collect();
+        Self { ranks, places, byte_tokens }
+    }
+}
+
 fn bpe_is_exact(
     id: u32,
     model: &Tokenizer,
     tables: &TokenizerTables,
     image: &HashMap<&[u8], u32>,
-    ranks: &HashMap<(u32, u32), (u32, u32)>,
-    byte_tokens: &[u32],
+    list: &MergeList,
 ) -> bool {
     let text = tables.token(id);
-    let tokens = text.iter().map(|&byte| byte_tokens[usize::from(byte)]);
-    let by_list = steps(tokens, text.len(), |_, left, right| ranks.get(&(left, right)).copied());
+    let tokens = text.iter().map(|&byte| list.byte_tokens[usize::from(byte)]);
+    let by_list = steps(tokens, text.len(), |_, left, right| list.ranks.get(&(left, right)).copied());
     if !same_steps(&by_list, &image_steps(text, tables, image)) {
         return false;
     }
     let arrives = by_list.len() + 1 == text.len();
     if arrives {
-        return by_list.last().is_some_and(|last| last.priority == tables.priorities[id as usize]);
+        let place = |rank: u32| list.places.get(rank as usize);
+        return by_list
+            .last()
+            .is_some_and(|last| place(last.priority) == place(tables.priorities[id as usize]));
     }
     // Merges do not arrive at it. Then it matters whether a word that is a token is taken whole.
     let rule = tables.block.pre_split;
@@ -125,8 +148,8 @@ fn same_steps<P, Q>(a: &[Step<P>], b: &[Step<Q>]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a.start, a.merged) == (b.start, b.merged))
 }
 
-/// Merges neighbours, lowest priority first and of equal ones the leftmost. `pair` gets the bytes the two cover and both
-/// tokens, and gives priority and result.
+/// Merges neighbours, lowest priority first and of equal ones the leftmost. `pair` gets the bytes the two cover and
+/// both tokens, and gives priority and result.
 fn steps<P: PartialOrd + Copy>(
     tokens: impl Iterator<Item = u32>,
     len: usize,

@@ -122,6 +122,8 @@ fn merges_that_one_priority_cannot_tell_apart_are_counted() {
     // The first merge with the result is never the one that makes it, so its rank is too early.
     let tables = bpe(&base, &["a bc", "a b", "b c", "ab c"]);
     assert_eq!(tables.exactness.approximate, [6]);
+    // Several merges for one token, one after the other, are as good as one.
+    assert_eq!(bpe(&base, &["a b", "b c", "a bc", "ab c"]).exactness.approximate, [0u32; 0]);
     // No merge makes `abc`: with Llama 3's rule the word is taken whole all the same.
     let tables = TokenizerTables::new(&bpe_model(&base, &["a b"], "llama-bpe")).unwrap();
     assert_eq!(tables.exactness.approximate, [0u32; 0]);

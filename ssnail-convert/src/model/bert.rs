@@ -66,7 +66,7 @@ impl Bert {
         }
         file.refuse("attention.causal", "the encoder looks at all positions")?;
         let pooling = read_pooling(&file, pooling)?;
-        if pooling == Pooling::Cls && dim % 2 != 0 {
+        if pooling == Pooling::Cls && !dim.is_multiple_of(2) {
             return Err(
                 file.unsupported(format!("CLS pooling of {dim} elements"), "COPY moves multiples of 8 bytes")
             );
@@ -177,7 +177,7 @@ impl Lowering for Bert {
         e.s.beq(LENGTH, ZERO, stop);
         e.s.addi(LAST, LENGTH, u32::MAX);
 
-        self.positions(&mut e, |s, e| s.embed(e));
+        self.positions(&mut e, Self::embed);
         for l in 0..self.shape.layers {
             self.positions(&mut e, |s, e| s.project(e, run, l));
             self.positions(&mut e, |s, e| s.attend(e, l));

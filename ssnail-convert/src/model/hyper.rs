@@ -227,7 +227,7 @@ fn limit(what: &str, max: u32) -> String {
 fn is_neutral(key: &str, value: &Value<'_>) -> bool {
     match value {
         Value::Bool(on) => !on,
-        Value::Array(a) => a.len() == 0,
+        Value::Array(a) => a.is_empty(),
         v => match (v.as_int(), v.as_float()) {
             (Some(n), _) => n == 0,
             (_, Some(x)) => x == 0.0 || (x == 1.0 && key.contains("scale")),

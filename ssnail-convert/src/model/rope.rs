@@ -15,11 +15,11 @@ pub(super) struct Rope {
 impl Rope {
     /// From `rope.*` keys and `rope_freqs.weight`: base^(-2j/d), divided by a linear factor and by Llama 3's factors.
     pub(super) fn read(file: &ModelFile<'_>, head_dim: u32) -> Result<Self, ModelError> {
-        if head_dim % 2 != 0 {
+        if !head_dim.is_multiple_of(2) {
             return Err(file.unsupported(format!("a head of {head_dim} elements"), "rotation needs pairs"));
         }
         let rotated = file.count_or("rope.dimension_count", head_dim, head_dim, "a head has elements")?;
-        if rotated % 2 != 0 {
+        if !rotated.is_multiple_of(2) {
             return Err(file.unsupported(format!("rope.dimension_count = {rotated}"), "rotation needs pairs"));
         }
         let base = file.get::<f32>("rope.freq_base")?.unwrap_or(10000.0);

@@ -85,7 +85,7 @@ impl Ingredients<'_> {
                 }
                 Ok(layout) => needed.push(format!("{} needs {:.1} MB", wtype.name(), mb(layout.memory()))),
                 Err(PlanError::TooLarge { needed: n }) => {
-                    needed.push(format!("{} needs {:.1} MB", wtype.name(), mb(n)))
+                    needed.push(format!("{} needs {:.1} MB", wtype.name(), mb(n)));
                 }
             }
         }

@@ -121,12 +121,8 @@ fn generated() -> Vec<String> {
 fn vocabularies() -> Vec<PathBuf> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
     let data = std::env::var_os("SSNAIL_TEST_DATA").map_or(root.join("shared/data"), PathBuf::from);
-    let folders = [
-        data.join("vocab"),
-        data.join("models"),
-        data.join("../demo"),
-        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("assets"),
-    ];
+    let own = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("assets");
+    let folders = [data.join("vocab"), data.join("models"), data.join("../demo"), own];
     let mut files: Vec<PathBuf> = folders
         .iter()
         .filter_map(|folder| std::fs::read_dir(folder).ok())
@@ -159,9 +155,11 @@ fn every_vocabulary_at_hand_is_cut_as_the_model_does() {
             continue;
         }
         let name = path.file_name().unwrap().display();
+        let is_model = !path.parent().is_some_and(|folder| folder.ends_with("vocab"));
         let model = match VocabData::from_gguf(&gguf).and_then(|data| Tokenizer::new(data, None)) {
             Ok(model) => model,
             Err(error) => {
+                assert!(!is_model, "{name}: {error}");
                 eprintln!("{name}: {error}");
                 continue;
             }
@@ -172,17 +170,15 @@ fn every_vocabulary_at_hand_is_cut_as_the_model_does() {
         let tokenizer = ssnail_tok::Tokenizer::new(&image);
         let texts = SAMPLE.lines().chain(lines.iter().map(String::as_str)).chain([SAMPLE]);
         let found = check(&tokenizer, &model, texts);
-        let shown =
-            TokCheck { differences: found.differences.iter().take(3).cloned().collect(), ..found.clone() };
         eprintln!(
-            "{name}: {}; {:?}\n{} differ\n{}",
+            "{name}: {}; {} of {} lines differ",
             tables.summary().line(),
-            tables.warnings,
             found.differences.len(),
-            shown.report()
+            found.lines
         );
-        // Where the image says that it does everything as the model, it must.
-        if tables.warnings.is_empty() && tables.exactness.approximate.is_empty() {
+        // Models that the project is tried on must come out equal; other vocabularies where the image says they do.
+        let exact = tables.warnings.is_empty() && tables.exactness.approximate.is_empty();
+        if exact || is_model {
             assert!(found.is_equal(), "{name}: {}", found.report());
         }
         for line in SAMPLE.lines() {

@@ -15,8 +15,8 @@ pub struct ImageRule {
     pub different_lines: Option<usize>,
 }
 
-/// The rule for the pre-tokenizer named `pre`. Where it is none of the four, the one that agrees with it on the most lines
-/// of `sample`, which is ASCII.
+/// The rule for the pre-tokenizer named `pre`. Where it is none of the four, the one that agrees with it on the
+/// most lines of `sample`, which is ASCII.
 ///
 /// # Errors
 /// [`VocabError::UnknownPre`].
@@ -86,11 +86,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn exact_rules_cut_ascii_as_the_model_does(text in "([\t\n -~]{0,30}|([ \t\n]{1,3}|['][a-zA-Z]{1,2}|[0-9]{1,4}|[a-z]{1,2}|[!(.]){0,12})") {
+        fn exact_rules_cut_ascii_as_the_model_does(
+            any in "[\t\n -~]{0,30}",
+            hard in "([ \t\n]{1,3}|['][a-zA-Z]{1,2}|[0-9]{1,4}|[a-z]{1,2}|[!(.]){0,12}",
+        ) {
             for pre in ["gpt-2", "smollm", "llama-bpe", "qwen2"] {
                 let rule = image_rule(pre, std::iter::empty()).unwrap().rule;
                 let splitter = Splitter::new(PreTokenizer::find(pre).unwrap());
-                prop_assert!(same_words(&splitter, rule, &text), "{pre}");
+                prop_assert!(same_words(&splitter, rule, &any) && same_words(&splitter, rule, &hard), "{pre}");
             }
         }
     }
