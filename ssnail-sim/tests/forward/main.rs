@@ -57,7 +57,9 @@ fn check(model: &SynthModel, tokens: &[u32]) -> Result<(), String> {
         for (i, (&have, &want)) in have.iter().zip(want).enumerate() {
             let error = (f64::from(have) - want).abs() / largest;
             if error.is_nan() || error > TOLERANCE {
-                return Err(format!("position {position}, value {i}: {have}, not {want}: off by {error:.2e}\n{model:#?}"));
+                return Err(format!(
+                    "position {position}, value {i}: {have}, not {want}: off by {error:.2e}\n{model:#?}"
+                ));
             }
         }
     }
@@ -76,7 +78,11 @@ fn check_all(models: impl IntoIterator<Item = SynthModel>) {
 }
 
 fn in_all_formats(model: &SynthModel) -> impl Iterator<Item = SynthModel> {
-    Format::ALL.into_iter().map(|weights| SynthModel { weights, seed: weights.ggml().into(), ..model.clone() })
+    Format::ALL.into_iter().map(|weights| SynthModel {
+        weights,
+        seed: weights.ggml().into(),
+        ..model.clone()
+    })
 }
 
 #[test]
@@ -97,7 +103,11 @@ fn llama_with_every_grouping_of_heads() {
 #[test]
 fn llama_with_biases() {
     for (qkv_biases, output_bias) in [(true, false), (false, true), (true, true)] {
-        check_all(in_all_formats(&SynthModel { qkv_biases, output_bias, ..SynthModel::tiny(Architecture::Llama) }));
+        check_all(in_all_formats(&SynthModel {
+            qkv_biases,
+            output_bias,
+            ..SynthModel::tiny(Architecture::Llama)
+        }));
     }
 }
 
