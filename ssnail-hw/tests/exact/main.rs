@@ -2,6 +2,7 @@
 //! each has (`make campaign`: a million).
 
 mod cases;
+mod ggml;
 mod halves;
 mod oracle;
 
