@@ -35,6 +35,7 @@ test: check-gen
 	cd $(SSNAIL_DIR) && cargo fmt --all --check
 	cd $(SSNAIL_DIR) && cargo clippy --workspace --all-targets -- -D warnings
 	cd $(SSNAIL_DIR) && cargo test --workspace
+	$(SSNAIL_DIR)ssnail-convert/tests/make.sh
 
 # Files made from tables and functions
 .PHONY: gen check-gen

@@ -99,7 +99,11 @@ impl<'a> Conversion<'a> {
     pub fn plan(gguf: &'a Gguf, options: &ConvertOptions) -> Result<Self, ConvertError> {
         if !(1..=MAX_MB).contains(&options.mem_mb) {
             let expected = format!("boards have 8, 64 or 72 MB; for a preview 1 to {MAX_MB} are possible");
-            return Err(ConvertError::Option { option: "--mem-mb", value: options.mem_mb.to_string(), expected });
+            return Err(ConvertError::Option {
+                option: "--mem-mb",
+                value: options.mem_mb.to_string(),
+                expected,
+            });
         }
         let model = model::read(gguf, options.pooling)?;
         let tables = TokenizerTables::from_gguf(gguf, options.pre.as_deref())?;
@@ -142,10 +146,12 @@ impl<'a> Conversion<'a> {
     /// The image as a file, whole or not at all; `progress` is told the bytes of each piece.
     pub fn write(&self, path: &Path, progress: &dyn Fn(u64)) -> Result<(), ConvertError> {
         write_whole(path, |out| {
-            image::write(self.gguf, &self.plan.layout, &self.description, out, progress).map_err(|e| match e {
-                WeightError::Io(source) => OutputError { path: path.to_owned(), source }.into(),
-                other => other.into(),
-            })
+            image::write(self.gguf, &self.plan.layout, &self.description, out, progress).map_err(
+                |e| match e {
+                    WeightError::Io(source) => OutputError { path: path.to_owned(), source }.into(),
+                    other => other.into(),
+                },
+            )
         })
     }
 }
@@ -155,7 +161,11 @@ pub fn convert(path: impl AsRef<Path>, options: &ConvertOptions) -> Result<Vec<u
     Conversion::plan(&Gguf::open(path)?, options)?.to_bytes()
 }
 
-fn choose_context(model: &dyn Lowering, asked: Option<u32>, warnings: &mut Vec<String>) -> Result<u32, ConvertError> {
+fn choose_context(
+    model: &dyn Lowering,
+    asked: Option<u32>,
+    warnings: &mut Vec<String>,
+) -> Result<u32, ConvertError> {
     let own = model.shape().context;
     let default = if model.architecture().is_encoder() { DEFAULT_CONTEXT_ENCODER } else { DEFAULT_CONTEXT };
     let context = asked.unwrap_or(own.min(default));
@@ -167,14 +177,16 @@ fn choose_context(model: &dyn Lowering, asked: Option<u32>, warnings: &mut Vec<S
         if model.context_is_fixed() {
             return Err(refuse(format!("the model has learned {own} positions and no more")));
         }
-        warnings.push(format!("context {context} is longer than the {own} tokens that the model was made for"));
+        warnings
+            .push(format!("context {context} is longer than the {own} tokens that the model was made for"));
     }
     Ok(context)
 }
 
 fn describe(gguf: &Gguf, model: &dyn Lowering, model_type: &str) -> Result<String, ConvertError> {
     let (arch, s) = (model.architecture().name(), model.shape());
-    let name = gguf.get::<&[u8]>("general.name")?.map(String::from_utf8_lossy).filter(|n| !n.trim().is_empty());
+    let name =
+        gguf.get::<&[u8]>("general.name")?.map(String::from_utf8_lossy).filter(|n| !n.trim().is_empty());
     Ok(match name {
         Some(name) => format!("{name} ({arch}) [{model_type}]"),
         None => format!("{arch} {}d {}L {}H [{model_type}]", s.dim, s.layers, s.heads),

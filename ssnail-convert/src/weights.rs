@@ -58,7 +58,9 @@ pub fn write_rows(
         target
             .par_chunks_mut(task_rows * target_row)
             .zip(chunk.par_chunks(task_rows * source_row))
-            .try_for_each(|(target, source)| convert(tensor.ggml_type, source, source_row, format, target, cols))
+            .try_for_each(|(target, source)| {
+                convert(tensor.ggml_type, source, source_row, format, target, cols)
+            })
             .map_err(|source| WeightError::Dequant { tensor: tensor.name.clone(), source })?;
         out.write_all(target)?;
         progress(target.len() as u64);

@@ -67,7 +67,7 @@ pub enum SessionError {
         expected: String,
     },
     /// The operating system has no memory for the machine's RAM.
-    #[error("no memory for the machine's RAM: {0}")]
+    #[error("the operating system has no memory for the machine's RAM")]
     Host(#[from] std::io::Error),
     /// Loading failed.
     #[error(transparent)]
@@ -251,6 +251,55 @@ impl Session {
             ControlFlow::Continue(())
         })?;
         Ok(token)
+    }
+
+    /// Generates up to `n` tokens with a run for each, so that the host can choose: `pick` gets the logits and the
+    /// script's own choice. Stops as the script would, with EOS looked for here. `on_token` as in [`Session::generate`].
+    ///
+    /// # Errors
+    /// As [`Session::generate`]; also when `pick` gives a token that the vocabulary lacks.
+    pub fn generate_with(
+        &mut self,
+        n: u32,
+        mut pick: impl FnMut(&[f32], u32) -> u32,
+        mut on_token: impl FnMut(u32) -> ControlFlow<()>,
+    ) -> Result<StopReason, SessionError> {
+        for _ in 0..n {
+            let Some(choice) = self.advance()? else { return Ok(StopReason::Context) };
+            let token = pick(&self.output()?, choice);
+            self.replace_last(token)?;
+            let wanted = on_token(token).is_continue();
+            if token == self.header.eos {
+                return Ok(StopReason::Eos);
+            }
+            if !wanted {
+                return Ok(StopReason::Request);
+            }
+        }
+        Ok(StopReason::Count)
+    }
+
+    /// As [`Session::push`], but processes all but the last token at once, with a run for each, and shows the logits
+    /// that a script in the midst of its prompt would not compute.
+    ///
+    /// # Errors
+    /// As [`Session::push`] and [`Session::generate`].
+    pub fn push_observed(
+        &mut self,
+        tokens: &[u32],
+        mut on_logits: impl FnMut(&[f32]),
+    ) -> Result<(), SessionError> {
+        let before = self.filled;
+        self.push(tokens)?;
+        if tokens.len() > 1 {
+            self.filled = before + 1;
+            for &token in &tokens[1..] {
+                self.advance()?;
+                on_logits(&self.output()?);
+                self.replace_last(token)?;
+            }
+        }
+        Ok(())
     }
 
     /// Puts another token in the place of the last one, which must not have been processed yet: the host's choice

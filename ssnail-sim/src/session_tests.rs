@@ -64,6 +64,37 @@ fn a_prompt_may_fill_the_context_and_no_more() {
 }
 
 #[test]
+fn the_host_may_choose() {
+    let mut s = session(&support::decoder());
+    let mut rows = Vec::new();
+    s.push_observed(&[BOS, 3, 3, 6], |logits| rows.push(logits.to_vec())).unwrap();
+    assert_eq!(rows, [BOS, 3, 3].map(logits_after));
+    let choices = [4, 2, EOS, 2];
+    let mut seen = Vec::new();
+    let mut tokens = Vec::new();
+    let stop = s.generate_with(
+        4,
+        |logits, choice| {
+            seen.push((logits.to_vec(), choice));
+            choices[seen.len() - 1]
+        },
+        |t| {
+            tokens.push(t);
+            ControlFlow::Continue(())
+        },
+    );
+    assert_eq!(stop.unwrap(), StopReason::Eos);
+    assert_eq!(tokens, [4, 2, EOS]);
+    assert_eq!(seen, [(logits_after(6), 7), (logits_after(4), 5), (logits_after(2), 3)]);
+    let rest = |s: &mut Session, n| s.generate_with(n, |_, _| 5, |_| ControlFlow::Continue(())).unwrap();
+    assert_eq!(rest(&mut s, 2), StopReason::Count);
+    assert_eq!(rest(&mut s, 99), StopReason::Context);
+    assert_eq!(s.len(), CONTEXT + 1);
+    let bad = session(&support::decoder()).push_observed(&[BOS, 8], |_| unreachable!("nothing runs"));
+    assert!(matches!(bad, Err(SessionError::Token { token: 8, position: 1, .. })));
+}
+
+#[test]
 fn an_encoder_gives_its_vector() {
     let mut s = session(&support::encoder());
     s.push(&[2, 3, 7]).unwrap();

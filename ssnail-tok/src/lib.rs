@@ -1,8 +1,8 @@
 //! The tokenizer that a MEGA65 runs: nothing but the tables of an image.
 //!
-//! It is written to be followed line by line by whoever writes it for a 45GS02: bytes in, token ids out, one list that
-//! shrinks in place, and binary searches that compare a few bytes. Nothing of it depends on more than
-//! the image, and nothing of it allocates beyond the text, the list it works on and the ids it gives.
+//! It is written to be followed line by line by whoever writes it for a 45GS02: bytes in, token ids out, one list
+//! that shrinks in place, and binary searches that compare a few bytes. It depends on nothing but the image, and
+//! allocates nothing beyond the text, the list it works on and the ids it gives.
 //!
 //! | module | what lives there |
 //! |---|---|
@@ -16,7 +16,7 @@
 //! # Words and continuations in WordPiece images
 //! The vocab table keeps what a token adds to the text. A piece that starts a word is kept with a space in front
 //! (` the`), a continuation without (`ing`), control tokens are empty. GGUF files write the same with U+2581 for the
-//! space. So a word is looked up with its space, what is left of it without, and joining the bytes of tokens gives text.
+//! space. So a word is looked up with its space, what is left of it without, and joining the bytes gives text.
 //!
 //! # User-defined tokens
 //! They are in the index, but no table says which they are, so text becomes one only if merging arrives at it.
@@ -58,7 +58,8 @@ impl<'a> Tokenizer<'a> {
     }
 
     /// The tokens of `text` with the begin and end token that the image asks for. Characters beyond ASCII are folded
-    /// first, see [`ascii`]. Time grows with the square of the longest word (of SentencePiece too, unless a token has a space inside).
+    /// first, see [`ascii`]. Time grows with the square of the longest word; in SentencePiece a word is what lies
+    /// between spaces, or the whole text if some token has a space inside.
     pub fn encode(&self, text: &str) -> Vec<u32> {
         self.encode_with_cost(text).0
     }

@@ -20,8 +20,8 @@ struct Piece {
     priority: u32,
 }
 
-/// SentencePiece. The text has a space in front (unless the image says no), and then is merged as one word. Where no token
-/// goes across the start of a word the words are merged one by one, which gives the same and takes less time.
+/// SentencePiece. The text gets a space in front (unless the image says no), and then is merged as one word. Where no
+/// token goes across the start of a word the words are merged one by one, which gives the same in less time.
 pub(crate) fn sentencepiece(tables: &Tables<'_>, text: &str, ids: &mut Vec<u32>, cost: &mut Cost) {
     let mut line = String::with_capacity(text.len() + 1);
     if tables.block.space_prefix && !text.is_empty() {

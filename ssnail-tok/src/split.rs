@@ -1,9 +1,10 @@
 //! Where byte-level BPE cuts text into words before it merges inside them: four rules, for ASCII.
 //!
-//! The rules are regular expressions of the models' own tokenizers (as in llama.cpp, `src/llama-vocab.cpp`, MIT licence).
-//! For bytes 09, 0A and 20..7E a letter `\p{L}` is A..Z or a..z, a number `\p{N}` is 0..9, and a blank `\s` is 09, 0A or 20:
+//! The rules are regular expressions of the models' own tokenizers (as in llama.cpp, `src/llama-vocab.cpp`, MIT
+//! licence). For bytes 09, 0A and 20..7E a letter `\p{L}` is A..Z or a..z, a number `\p{N}` is 0..9, and a blank `\s`
+//! is 09, 0A or 20. The first alternative that matches is the word:
 //!
-//! | rule | expressions, first alternative that matches |
+//! | rule | expression |
 //! |---|---|
 //! | GPT-2 | `'s\|'t\|'re\|'ve\|'m\|'ll\|'d\| ?\p{L}+\| ?\p{N}+\| ?[^\s\p{L}\p{N}]+\|\s+(?!\S)\|\s+` |
 //! | SmolLM | `\p{N}` is cut out of the text, then GPT-2's on what is between |

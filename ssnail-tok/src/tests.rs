@@ -161,6 +161,8 @@ fn wordpiece_takes_the_longest_piece_from_the_front() {
     assert_eq!(encode(&image, "unaba  un\t!!U"), [1, 3, 6, 8, 3, 7, 7, 4, 2]);
     assert_eq!(encode(&image, "unabx un x"), [1, 0, 3, 0, 2], "one unknown token a word");
     assert_eq!(encode(&image, " \n"), [1, 2]);
+    assert_eq!(encode(&image, &format!("un{}", "a".repeat(98))).len(), 101);
+    assert_eq!(encode(&image, &format!("un{}", "a".repeat(99))), [1, 0, 2], "more than 100 characters");
     assert_eq!(decode(&image, &[1, 3, 5, 7, 2]), "unable !");
 }
 

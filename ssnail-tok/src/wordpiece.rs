@@ -3,6 +3,9 @@
 use crate::tables::{Cost, Tables, common_prefix};
 use ssnail_isa::image::NO_TOKEN;
 
+/// A word of more characters is the unknown token, as in BERT's own tokenizer.
+const LONGEST_WORD: usize = 100;
+
 /// Appends the tokens of `text`, which is in lower case already if the image wants it.
 pub(crate) fn encode(tables: &Tables<'_>, text: &[u8], ids: &mut Vec<u32>, cost: &mut Cost) {
     // Write the text again with one space before each word and none elsewhere, since that is how pieces that start a
@@ -37,16 +40,16 @@ pub(crate) fn encode(tables: &Tables<'_>, text: &[u8], ids: &mut Vec<u32>, cost:
 fn encode_word(tables: &Tables<'_>, word: &[u8], ids: &mut Vec<u32>, cost: &mut Cost) {
     let tokens_before = ids.len();
     let mut start = 0;
-    while start < word.len() {
-        let Some((id, len)) = longest_piece(tables, &word[start..], cost) else {
-            ids.truncate(tokens_before);
-            if tables.block.fields.unknown != NO_TOKEN {
-                ids.push(tables.block.fields.unknown);
-            }
-            return;
-        };
+    while start < word.len() && word.len() - 1 <= LONGEST_WORD {
+        let Some((id, len)) = longest_piece(tables, &word[start..], cost) else { break };
         ids.push(id);
         start += len;
+    }
+    if start < word.len() {
+        ids.truncate(tokens_before);
+        if tables.block.fields.unknown != NO_TOKEN {
+            ids.push(tables.block.fields.unknown);
+        }
     }
 }
 

@@ -75,7 +75,7 @@ impl ConvertArgs {
     }
 }
 
-pub(super) fn run(args: &ConvertArgs) -> Result<ExitCode> {
+pub(super) fn run(args: &ConvertArgs, out: &mut dyn Write) -> Result<ExitCode> {
     let gguf = Gguf::open(&args.model)?;
     let conversion = Conversion::plan(&gguf, &args.options())?;
     if conversion.needs_consent() && !consent(&conversion)? {
@@ -95,7 +95,7 @@ pub(super) fn run(args: &ConvertArgs) -> Result<ExitCode> {
     } else {
         report::text(&conversion, &output, args.verbose)
     };
-    super::print(&text)?;
+    out.write_all(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,6 +1,6 @@
 //! `info` and `disasm`: looking into models and images.
 
-use super::{print, report::mb};
+use super::report::mb;
 use crate::gguf::{Gguf, Value};
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -9,8 +9,9 @@ use ssnail_isa::image::{Header, Image, NO_TOKEN};
 use ssnail_isa::instr::WORD_BYTES;
 use ssnail_isa::map::RAM_BASE;
 use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::fmt::Write as _;
 use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -41,21 +42,27 @@ fn map(path: &Path) -> Result<memmap2::Mmap> {
     unsafe { memmap2::Mmap::map(&file) }.with_context(|| path.display().to_string())
 }
 
-pub(super) fn disasm(args: &DisasmArgs) -> Result<ExitCode> {
+pub(super) fn disasm(args: &DisasmArgs, out: &mut dyn Write) -> Result<ExitCode> {
     let bytes = map(&args.image)?;
     let image = Image::parse(&bytes).with_context(|| args.image.display().to_string())?;
-    print(&ssnail_isa::text::disassemble(image.script(), image.header().script))?;
+    out.write_all(ssnail_isa::text::disassemble(image.script(), image.header().script).as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) fn info(args: &InfoArgs) -> Result<ExitCode> {
+pub(super) fn info(args: &InfoArgs, out: &mut dyn Write) -> Result<ExitCode> {
     let bytes = map(&args.file)?;
     let text = match bytes.get(..4) {
         Some(b"GGUF") => model_info(&Gguf::open(&args.file)?, args)?,
-        Some(b"SSNL") => image_info(&Image::parse(&bytes).with_context(|| args.file.display().to_string())?, args)?,
-        _ => bail!("{}: neither a GGUF file nor an image: it starts with {:02X?}", args.file.display(), &bytes[..bytes.len().min(4)]),
+        Some(b"SSNL") => {
+            image_info(&Image::parse(&bytes).with_context(|| args.file.display().to_string())?, args)?
+        }
+        _ => bail!(
+            "{}: neither a GGUF file nor an image: it starts with {:02X?}",
+            args.file.display(),
+            &bytes[..bytes.len().min(4)]
+        ),
     };
-    print(&text)?;
+    out.write_all(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -79,7 +86,8 @@ fn model_info(gguf: &Gguf, args: &InfoArgs) -> Result<String> {
         let whole = json!({"schema": 1, "kind": "gguf", "version": gguf.version(), "metadata": metadata, "tensors": tensors});
         return Ok(serde_json::to_string_pretty(&whole)? + "\n");
     }
-    let mut out = format!("{}: GGUF version {}, {} bytes\n", args.file.display(), gguf.version(), gguf.file_len());
+    let mut out =
+        format!("{}: GGUF version {}, {} bytes\n", args.file.display(), gguf.version(), gguf.file_len());
     for (key, value) in gguf.metadata().iter() {
         let value = value.to_string().replace('\n', "\\n");
         let cut = value.char_indices().nth(SHOWN).map_or(value.clone(), |(i, _)| format!("{}…", &value[..i]));
@@ -108,7 +116,9 @@ fn json_value(value: &Value<'_>) -> serde_json::Value {
         Value::Bool(b) => json!(b),
         Value::String(s) => json!(String::from_utf8_lossy(s)),
         Value::Array(a) => json!({"array_length": a.len()}),
-        v => v.as_int().map(|n| json!(n as i64)).or_else(|| v.as_float().map(|x| json!(x))).unwrap_or_default(),
+        v => {
+            v.as_int().map(|n| json!(n as i64)).or_else(|| v.as_float().map(|x| json!(x))).unwrap_or_default()
+        }
     }
 }
 
@@ -116,7 +126,8 @@ fn image_info(image: &Image<'_>, args: &InfoArgs) -> Result<String> {
     let (h, t) = (image.header(), image.tokenizer());
     let mut raw = [0; 256];
     h.write_fields(&mut raw);
-    let field = |offset: usize| u32::from_le_bytes([raw[offset], raw[offset + 1], raw[offset + 2], raw[offset + 3]]);
+    let field =
+        |offset: usize| u32::from_le_bytes([raw[offset], raw[offset + 1], raw[offset + 2], raw[offset + 3]]);
     if args.json {
         let header: serde_json::Map<_, _> =
             Header::FIELDS.iter().map(|f| (f.name.to_owned(), json!(field(f.offset)))).collect();
@@ -143,15 +154,30 @@ fn image_info(image: &Image<'_>, args: &InfoArgs) -> Result<String> {
     let _ = writeln!(
         out,
         "  tokenizer  {}, {} tokens in the index, split by {}'s rule, {prefix}{}",
-        t.kind.name(), t.fields.index_len, t.pre_split.name(), if t.lowercase { ", lower case" } else { "" }
+        t.kind.name(),
+        t.fields.index_len,
+        t.pre_split.name(),
+        if t.lowercase { ", lower case" } else { "" }
     );
     let file = 256 + u64::from(h.payload_bytes);
-    let _ = writeln!(out, "  memory     {:.1} MB needed, {:.1} MB in the file", mb(u64::from(h.memory)), mb(file));
+    let _ = writeln!(
+        out,
+        "  memory     {:.1} MB needed, {:.1} MB in the file",
+        mb(u64::from(h.memory)),
+        mb(file)
+    );
     out += "  map\n";
     let marks = [
-        (RAM_BASE, "header, tokens"), (h.script, "script"), (h.vocab, "vocab table"), (h.tokenizer, "tokenizer block"),
-        (t.fields.index, "index"), (t.fields.priorities, "priorities"), (t.fields.byte_table, "byte table"),
-        (h.weights, "weights, tables"), (h.scratch, "activations, KV cache"), (h.output, "output"),
+        (RAM_BASE, "header, tokens"),
+        (h.script, "script"),
+        (h.vocab, "vocab table"),
+        (h.tokenizer, "tokenizer block"),
+        (t.fields.index, "index"),
+        (t.fields.priorities, "priorities"),
+        (t.fields.byte_table, "byte table"),
+        (h.weights, "weights, tables"),
+        (h.scratch, "activations, KV cache"),
+        (h.output, "output"),
         (RAM_BASE + h.memory, "end"),
     ];
     let sorted: BTreeMap<u32, &str> = marks.into_iter().rev().collect();

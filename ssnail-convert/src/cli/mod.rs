@@ -6,8 +6,8 @@ mod inspect;
 mod report;
 
 use crate::convert::ConvertError;
-use anyhow::Result;
 use clap::{Parser, Subcommand};
+use std::io::Write;
 use std::process::ExitCode;
 
 /// Turn a GGUF model into a SSNAIL memory image
@@ -33,15 +33,28 @@ enum Command {
     Info(inspect::InfoArgs),
     /// Print the script of an image
     Disasm(inspect::DisasmArgs),
+    /// Cut a text into the tokens of a model
+    Tokenize(crate::vocab::cli::TokenizeArgs),
+    /// Turn token ids back into text
+    Detok(crate::vocab::cli::DetokArgs),
+    /// List the tokens of a model
+    Vocab(crate::vocab::cli::VocabArgs),
+    /// Write a random model, for experiments and measurements
+    Synth(crate::synth::SynthArgs),
 }
 
 /// Runs the program.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
+    let out: &mut dyn Write = &mut std::io::stdout().lock();
     let result = match (&cli.command, &cli.convert) {
-        (Some(Command::Info(args)), _) => inspect::info(args),
-        (Some(Command::Disasm(args)), _) => inspect::disasm(args),
-        (None, Some(args)) => convert::run(args),
+        (Some(Command::Info(args)), _) => inspect::info(args, out),
+        (Some(Command::Disasm(args)), _) => inspect::disasm(args, out),
+        (Some(Command::Tokenize(args)), _) => crate::vocab::cli::tokenize(args, out),
+        (Some(Command::Detok(args)), _) => crate::vocab::cli::detok(args, out),
+        (Some(Command::Vocab(args)), _) => crate::vocab::cli::vocab(args, out),
+        (Some(Command::Synth(args)), _) => crate::synth::run(args).map(|()| ExitCode::SUCCESS),
+        (None, Some(args)) => convert::run(args, out),
         (None, None) => unreachable!("clap asks for a model or a subcommand"),
     };
     result.unwrap_or_else(|e| report_error(&e))
@@ -68,14 +81,6 @@ fn report_error(error: &anyhow::Error) -> ExitCode {
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let broken = |e: &std::io::Error| e.kind() == std::io::ErrorKind::BrokenPipe;
     error.chain().any(|cause| cause.downcast_ref().is_some_and(broken))
-}
-
-/// Prints to standard output, reporting a closed pipe as an error instead of a panic.
-fn print(text: &str) -> Result<()> {
-    use std::io::Write;
-    let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    Ok(out.flush()?)
 }
 
 #[cfg(test)]

@@ -101,9 +101,20 @@ pub(super) fn text(c: &Conversion<'_>, output: &Path, verbose: bool) -> String {
     let _ = writeln!(out, "  context    {} of {}, KV cache {}", c.run.context, s.context, kv_name(c));
     let _ = writeln!(out, "  weights    {}", c.plan.rule.wtype.name());
     for (name, t) in formats(c) {
-        let _ = writeln!(out, "    {name:<5} {:>4} tensors {:>12} weights {:>9.2} MB", t.tensors, t.weights, mb(t.bytes));
+        let _ = writeln!(
+            out,
+            "    {name:<5} {:>4} tensors {:>12} weights {:>9.2} MB",
+            t.tensors,
+            t.weights,
+            mb(t.bytes)
+        );
     }
-    let _ = writeln!(out, "  script     {} instructions, {} bytes", layout.instructions, 16 * layout.instructions);
+    let _ = writeln!(
+        out,
+        "  script     {} instructions, {} bytes",
+        layout.instructions,
+        16 * layout.instructions
+    );
     let _ = writeln!(out, "  tokenizer  {}", c.tables.summary().line());
     if verbose {
         out += &c.tables.details();
@@ -129,7 +140,9 @@ fn kv_name(c: &Conversion<'_>) -> &'static str {
 fn formats(c: &Conversion<'_>) -> BTreeMap<&'static str, FormatTotal> {
     let mut out: BTreeMap<&str, FormatTotal> = BTreeMap::new();
     for p in &c.plan.layout.payload {
-        let (Content::Matrix { cols, rows, .. }, Some(format)) = (&p.object.content, p.format) else { continue };
+        let (Content::Matrix { cols, rows, .. }, Some(format)) = (&p.object.content, p.format) else {
+            continue;
+        };
         let total = out.entry(format.name()).or_default();
         total.tensors += 1;
         total.weights += u64::from(*cols) * u64::from(*rows);

@@ -57,7 +57,8 @@ impl Bert {
         let (dim, ffn) = (shape.dim, shape.ffn);
         if 4 * dim > layout::OUTPUT_BYTES {
             let what = format!("bert.embedding_length = {dim}");
-            return Err(file.unsupported(what, format!("the output vector has room for {}", layout::OUTPUT_BYTES / 4)));
+            return Err(file
+                .unsupported(what, format!("the output vector has room for {}", layout::OUTPUT_BYTES / 4)));
         }
         if (shape.kv_heads, shape.q_dim()) != (shape.heads, dim) {
             let what = format!("{} KV heads and {} heads of {}", shape.kv_heads, shape.heads, shape.head_dim);
@@ -65,8 +66,10 @@ impl Bert {
         }
         file.refuse("attention.causal", "the encoder looks at all positions")?;
         let pooling = read_pooling(&file, pooling)?;
-        if pooling == Pooling::Cls && dim % 2 != 0 {
-            return Err(file.unsupported(format!("CLS pooling of {dim} elements"), "COPY moves multiples of 8 bytes"));
+        if pooling == Pooling::Cls && !dim.is_multiple_of(2) {
+            return Err(
+                file.unsupported(format!("CLS pooling of {dim} elements"), "COPY moves multiples of 8 bytes")
+            );
         }
         let eps = file.epsilon("attention.layer_norm_epsilon")?;
 
@@ -94,8 +97,12 @@ impl Bert {
 /// Matrices of a layer, each with a bias: name, columns, rows.
 fn matrices(dim: u32, ffn: u32) -> [(&'static str, u32, u32); 6] {
     [
-        ("attn_q", dim, dim), ("attn_k", dim, dim), ("attn_v", dim, dim), ("attn_output", dim, dim),
-        ("ffn_up", dim, ffn), ("ffn_down", ffn, dim),
+        ("attn_q", dim, dim),
+        ("attn_k", dim, dim),
+        ("attn_v", dim, dim),
+        ("attn_output", dim, dim),
+        ("ffn_up", dim, ffn),
+        ("ffn_down", ffn, dim),
     ]
 }
 
@@ -107,7 +114,10 @@ fn read_pooling(file: &ModelFile<'_>, given: Option<Pooling>) -> Result<Pooling,
         (Some(2), None) => Ok(Pooling::Cls),
         (other, None) => {
             let what = other.map_or("no bert.pooling_type".into(), |n| format!("bert.pooling_type = {n}"));
-            Err(file.unsupported(what, "the script pools by mean or CLS; choose with --pooling mean or --pooling cls"))
+            Err(file.unsupported(
+                what,
+                "the script pools by mean or CLS; choose with --pooling mean or --pooling cls",
+            ))
         }
     }
 }
@@ -125,10 +135,9 @@ impl Lowering for Bert {
         let s = &self.shape;
         let mut payload = vec![Object::matrix("token_embd.weight", s.dim, s.vocab, Role::Embedding)];
         for l in 0..s.layers {
-            payload.extend(
-                matrices(s.dim, s.ffn)
-                    .map(|(name, cols, rows)| Object::matrix(tensor(l, name, "weight"), cols, rows, Role::Layer)),
-            );
+            payload.extend(matrices(s.dim, s.ffn).map(|(name, cols, rows)| {
+                Object::matrix(tensor(l, name, "weight"), cols, rows, Role::Layer)
+            }));
         }
         payload.push(Object::rows("position_embd.weight", s.dim, run.context));
         payload.push(Object::rows("token_types.weight", s.dim, 1));
@@ -136,7 +145,9 @@ impl Lowering for Bert {
         for l in 0..s.layers {
             payload.push(Object::norm(format!("blk.{l}.attn_output_norm"), s.dim));
             payload.push(Object::norm(format!("blk.{l}.layer_output_norm"), s.dim));
-            payload.extend(matrices(s.dim, s.ffn).map(|(name, _, rows)| Object::vector(tensor(l, name, "bias"), rows)));
+            payload.extend(
+                matrices(s.dim, s.ffn).map(|(name, _, rows)| Object::vector(tensor(l, name, "bias"), rows)),
+            );
         }
         payload.push(kv::attention_block(s, run.kv, 0));
 
@@ -166,7 +177,7 @@ impl Lowering for Bert {
         e.s.beq(LENGTH, ZERO, stop);
         e.s.addi(LAST, LENGTH, u32::MAX);
 
-        self.positions(&mut e, |s, e| s.embed(e));
+        self.positions(&mut e, Self::embed);
         for l in 0..self.shape.layers {
             self.positions(&mut e, |s, e| s.project(e, run, l));
             self.positions(&mut e, |s, e| s.attend(e, l));

@@ -3,9 +3,9 @@
 use super::emit::Emit;
 use super::{RunShape, Shape, kv};
 use crate::plan::Object;
+use ssnail_isa::Operand;
 use ssnail_isa::image::{StopReason, layout, runtime::addr};
 use ssnail_isa::script::GemvMode;
-use ssnail_isa::Operand;
 
 /// Position that is being processed.
 pub(super) const POS: u8 = 1;
@@ -48,7 +48,12 @@ pub(super) trait Decoder {
 }
 
 /// The whole script.
-pub(super) fn script(d: &dyn Decoder, shape: &Shape, run: &RunShape, mut e: Emit<'_>) -> ssnail_isa::script::Script {
+pub(super) fn script(
+    d: &dyn Decoder,
+    shape: &Shape,
+    run: &RunShape,
+    mut e: Emit<'_>,
+) -> ssnail_isa::script::Script {
     let (top, inside, next, done, stop) = (e.s.label(), e.s.label(), e.s.label(), e.s.label(), e.s.label());
     e.s.ldr(POS, addr::POS);
     e.s.ldr(PROMPT_LEN, addr::PROMPT_LEN);

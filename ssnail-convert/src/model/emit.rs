@@ -2,8 +2,8 @@
 
 use crate::plan::Places;
 use ssnail_isa::Opcode;
-use ssnail_isa::script::{GemvMode, Label, Script};
 use ssnail_isa::Operand;
+use ssnail_isa::script::{GemvMode, Label, Script};
 
 /// A script under construction, the objects it may name, and what N0, N1, N2 are known to hold.
 pub(super) struct Emit<'a> {
@@ -32,7 +32,8 @@ impl<'a> Emit<'a> {
     /// Sets the lengths that are given and not known to hold already.
     fn lengths(&mut self, n0: u32, n1: Option<u32>, n2: Option<u32>) {
         let known = self.lengths;
-        let holds = known.is_some_and(|[k0, k1, k2]| k0 == n0 && n1.is_none_or(|n| n == k1) && n2.is_none_or(|n| n == k2));
+        let holds = known
+            .is_some_and(|[k0, k1, k2]| k0 == n0 && n1.is_none_or(|n| n == k1) && n2.is_none_or(|n| n == k2));
         if !holds {
             let [_, k1, k2] = known.unwrap_or([0; 3]);
             let new = [n0, n1.unwrap_or(k1), n2.unwrap_or(k2)];
@@ -47,7 +48,15 @@ impl<'a> Emit<'a> {
     }
 
     /// y = W*x with `rows` rows of a matrix from `first` on.
-    pub(super) fn linear_rows(&mut self, w: &str, first: u32, rows: u32, mode: GemvMode, x: impl Into<Operand>, y: impl Into<Operand>) {
+    pub(super) fn linear_rows(
+        &mut self,
+        w: &str,
+        first: u32,
+        rows: u32,
+        mode: GemvMode,
+        x: impl Into<Operand>,
+        y: impl Into<Operand>,
+    ) {
         let m = self.at.matrix(w);
         self.lengths(m.cols, Some(rows), None);
         self.s.gemv(m.format, mode, m.addr + first * m.row_bytes(), x, y);
@@ -68,7 +77,15 @@ impl<'a> Emit<'a> {
     }
 
     /// RMSNORM or LAYERNORM; `params` names gain, or gain and bias.
-    pub(super) fn norm(&mut self, op: Opcode, n0: u32, eps: f32, x: impl Into<Operand>, params: &str, z: impl Into<Operand>) {
+    pub(super) fn norm(
+        &mut self,
+        op: Opcode,
+        n0: u32,
+        eps: f32,
+        x: impl Into<Operand>,
+        params: &str,
+        z: impl Into<Operand>,
+    ) {
         self.lengths(n0, None, Some(eps.to_bits()));
         let params = self.addr(params).into();
         self.s.vector(op, &[x.into(), params, z.into()]);

@@ -44,9 +44,12 @@ impl Gpt2 {
         for l in 0..shape.layers {
             norm(format!("blk.{l}.attn_norm"))?;
             norm(format!("blk.{l}.ffn_norm"))?;
-            for (name, cols, rows) in
-                [("attn_qkv", dim, 3 * dim), ("attn_output", dim, dim), ("ffn_up", dim, ffn), ("ffn_down", ffn, dim)]
-            {
+            for (name, cols, rows) in [
+                ("attn_qkv", dim, 3 * dim),
+                ("attn_output", dim, dim),
+                ("ffn_up", dim, ffn),
+                ("ffn_down", ffn, dim),
+            ] {
                 file.tensor(&tensor(l, name, "weight"), &[cols, rows])?;
                 file.tensor(&tensor(l, name, "bias"), &[rows])?;
             }

@@ -9,7 +9,11 @@ use std::collections::HashSet;
 
 /// Keys under the architecture's prefix that say nothing about the arithmetic.
 const HARMLESS: &[&str] = &[
-    "vocab_size", "tensor_data_layout", "rope.scaling.finetuned", "rope.scaling.original_context_length", "rope.scaling.type",
+    "vocab_size",
+    "tensor_data_layout",
+    "rope.scaling.finetuned",
+    "rope.scaling.original_context_length",
+    "rope.scaling.type",
     "decoder_start_token_id",
 ];
 
@@ -75,7 +79,9 @@ impl<'a> ModelFile<'a> {
     pub(super) fn refuse(&self, key: &str, why: &str) -> Result<(), ModelError> {
         let full = self.key(key);
         match self.gguf.metadata().value(&full) {
-            Some(value) if !is_neutral(key, &value) => Err(self.unsupported(format!("{full} = {value}"), why)),
+            Some(value) if !is_neutral(key, &value) => {
+                Err(self.unsupported(format!("{full} = {value}"), why))
+            }
             _ => Ok(()),
         }
     }
@@ -92,7 +98,11 @@ impl<'a> ModelFile<'a> {
         if same {
             Ok(info)
         } else {
-            Err(self.mismatch(format!("tensor `{name}`"), format!("{dims:?} elements"), format!("{:?}", info.dims)))
+            Err(self.mismatch(
+                format!("tensor `{name}`"),
+                format!("{dims:?} elements"),
+                format!("{:?}", info.dims),
+            ))
         }
     }
 
@@ -100,7 +110,11 @@ impl<'a> ModelFile<'a> {
     pub(super) fn rows(&self, name: &str, cols: u32) -> Result<u32, ModelError> {
         let info = self.gguf.require_tensor(name)?;
         let rows = u32::try_from(info.n_rows()).unwrap_or(u32::MAX);
-        if info.dims.len() == 1 { self.tensor(name, &[cols])? } else { self.tensor(name, &[cols, rows])? };
+        if info.dims.len() == 1 {
+            self.tensor(name, &[cols])?
+        } else {
+            self.tensor(name, &[cols, rows])?
+        };
         Ok(rows)
     }
 
@@ -126,7 +140,12 @@ impl<'a> ModelFile<'a> {
     /// The number of tokens that the tokenizer has.
     fn vocab(&self) -> Result<u32, ModelError> {
         let tokens: crate::gguf::Array<'_> = self.gguf.require("tokenizer.ggml.tokens")?;
-        self.check_count("tokenizer.ggml.tokens", tokens.len() as u64, MAX_VECTOR, "the number of tokens can be")
+        self.check_count(
+            "tokenizer.ggml.tokens",
+            tokens.len() as u64,
+            MAX_VECTOR,
+            "the number of tokens can be",
+        )
     }
 
     /// Sizes that all architectures have under the same keys.
@@ -208,7 +227,7 @@ fn limit(what: &str, max: u32) -> String {
 fn is_neutral(key: &str, value: &Value<'_>) -> bool {
     match value {
         Value::Bool(on) => !on,
-        Value::Array(a) => a.len() == 0,
+        Value::Array(a) => a.is_empty(),
         v => match (v.as_int(), v.as_float()) {
             (Some(n), _) => n == 0,
             (_, Some(x)) => x == 0.0 || (x == 1.0 && key.contains("scale")),

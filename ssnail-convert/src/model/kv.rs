@@ -71,7 +71,15 @@ pub(super) struct Slot {
 
 impl Slot {
     /// Points address register `ptr` at the row of position `R[pos]`.
-    pub(super) fn point(e: &mut Emit<'_>, shape: &Shape, kv: KvFormat, side: Side, layer: u32, ptr: u8, pos: u8) -> Self {
+    pub(super) fn point(
+        e: &mut Emit<'_>,
+        shape: &Shape,
+        kv: KvFormat,
+        side: Side,
+        layer: u32,
+        ptr: u8,
+        pos: u8,
+    ) -> Self {
         e.s.lea(ptr, pos, e.addr(&side.cache(layer)), shape.kv_dim() * kv.bytes());
         let row = Operand::Rel { reg: ptr, offset: 0 };
         let work = match kv {

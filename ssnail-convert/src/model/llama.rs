@@ -53,8 +53,13 @@ impl Llama {
                 file.tensor(&tensor(l, norm, "weight"), &[dim])?;
             }
             let matrices = [
-                ("attn_q", dim, q), ("attn_k", dim, kv), ("attn_v", dim, kv), ("attn_output", q, dim),
-                ("ffn_gate", dim, ffn), ("ffn_up", dim, ffn), ("ffn_down", ffn, dim),
+                ("attn_q", dim, q),
+                ("attn_k", dim, kv),
+                ("attn_v", dim, kv),
+                ("attn_output", q, dim),
+                ("ffn_gate", dim, ffn),
+                ("ffn_up", dim, ffn),
+                ("ffn_down", ffn, dim),
             ];
             for (name, cols, rows) in matrices {
                 file.tensor(&tensor(l, name, "weight"), &[cols, rows])?;
@@ -112,7 +117,9 @@ impl Lowering for Llama {
         for (l, has) in (0..).zip(&self.layers) {
             payload.extend(NORMS.map(|norm| Object::vector(tensor(l, norm, "weight"), s.dim)));
             for (name, has, len) in [
-                ("attn_q", has.q, s.q_dim()), ("attn_k", has.k, s.kv_dim()), ("attn_v", has.v, s.kv_dim()),
+                ("attn_q", has.q, s.q_dim()),
+                ("attn_k", has.k, s.kv_dim()),
+                ("attn_v", has.v, s.kv_dim()),
                 ("attn_output", has.output, s.dim),
             ] {
                 payload.extend(has.then(|| Object::vector(tensor(l, name, "bias"), len)));
@@ -136,7 +143,8 @@ impl Decoder for Llama {
 
     fn layer(&self, e: &mut Emit<'_>, run: &RunShape, l: u32) {
         let (s, has) = (&self.shape, &self.layers[l as usize]);
-        let (x, xb, q, att, h, u) = (e.addr("x"), e.addr("xb"), e.addr("q"), e.addr("att"), e.addr("h"), e.addr("u"));
+        let (x, xb, q, att, h, u) =
+            (e.addr("x"), e.addr("xb"), e.addr("q"), e.addr("att"), e.addr("h"), e.addr("u"));
         let angles = Operand::Rel { reg: POSITION_PTR, offset: 0 };
         let w = |name: &str| tensor(l, name, "weight");
 

@@ -58,7 +58,9 @@ pub enum ModelError {
         have: String,
     },
     /// A tensor that no part of the script uses.
-    #[error("{file}tensor `{name}` is not part of a {arch} model that can be converted, and leaving it out would change what the model says")]
+    #[error(
+        "{file}tensor `{name}` is not part of a {arch} model that can be converted, and leaving it out would change what the model says"
+    )]
     UnknownTensor {
         /// The file, ending in `: `.
         file: String,

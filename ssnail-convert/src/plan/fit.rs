@@ -84,7 +84,9 @@ impl Ingredients<'_> {
                     return Ok(Plan { layout, rule, choice });
                 }
                 Ok(layout) => needed.push(format!("{} needs {:.1} MB", wtype.name(), mb(layout.memory()))),
-                Err(PlanError::TooLarge { needed: n }) => needed.push(format!("{} needs {:.1} MB", wtype.name(), mb(n))),
+                Err(PlanError::TooLarge { needed: n }) => {
+                    needed.push(format!("{} needs {:.1} MB", wtype.name(), mb(n)));
+                }
             }
         }
         let suggestions = self.suggestions(wish, |_| true);
@@ -108,7 +110,10 @@ impl Ingredients<'_> {
             });
             if let Some(p) = &plan {
                 let wtype = p.rule.wtype.name();
-                out.push(Suggestion { options: format!("{options} --wtype {wtype}"), memory: p.layout.memory() });
+                out.push(Suggestion {
+                    options: format!("{options} --wtype {wtype}"),
+                    memory: p.layout.memory(),
+                });
             }
             plan.is_some()
         };
@@ -121,10 +126,12 @@ impl Ingredients<'_> {
         }
         let larger = SIZES_MB.into_iter().filter(|&m| m > wish.mem_mb);
         for mem_mb in std::iter::once(wish.mem_mb).chain(larger) {
-            let contexts = std::iter::successors(Some(wish.run.context), |c| Some(c / 2)).take_while(|&c| c >= MIN_CONTEXT);
+            let contexts = std::iter::successors(Some(wish.run.context), |c| Some(c / 2))
+                .take_while(|&c| c >= MIN_CONTEXT);
             let fitting = contexts.into_iter().find(|&context| {
                 let run = RunShape { context, ..wish.run };
-                let ctx = if context == wish.run.context { String::new() } else { format!(" --ctx {context}") };
+                let ctx =
+                    if context == wish.run.context { String::new() } else { format!(" --ctx {context}") };
                 attempt(format!("--mem-mb {mem_mb}{ctx}"), Wish { run, mem_mb, ..*wish })
             });
             if fitting == Some(wish.run.context) {

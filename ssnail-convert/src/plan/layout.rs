@@ -54,7 +54,9 @@ impl Layout {
 
         // The script comes first and its length does not depend on addresses: lower it once to know the length.
         let format = |o: &Object| match o.content {
-            Content::Matrix { cols, role, .. } => gguf.tensor(&o.name).map(|t| rule.format(t.ggml_type, cols, role)),
+            Content::Matrix { cols, role, .. } => {
+                gguf.tensor(&o.name).map(|t| rule.format(t.ggml_type, cols, role))
+            }
             _ => None,
         };
         let unplaced = |o: &Object| Placed { object: o.clone(), addr: 0, bytes: 0, format: format(o) };
@@ -150,7 +152,13 @@ fn fill(placed: &mut [Placed], name: &str, content: Vec<u8>) {
     p.object.content = Content::Bytes(content);
 }
 
-fn header(model: &dyn Lowering, run: &RunShape, tables: &TokenizerTables, places: &Places, ends: [u32; 3]) -> Header {
+fn header(
+    model: &dyn Lowering,
+    run: &RunShape,
+    tables: &TokenizerTables,
+    places: &Places,
+    ends: [u32; 3],
+) -> Header {
     let [weights, end, memory_end] = ends;
     let shape = model.shape();
     let (output, output_len) = match model.output() {

@@ -9,3 +9,6 @@ pub use fit::{FitError, Ingredients, Plan, Suggestion, Wish};
 pub use layout::{Layout, PlanError};
 pub use object::{Content, Object, Objects, Placed, PlacedMatrix, Places, Role};
 pub use wtype::{Choice, FormatRule, WeightType};
+
+#[cfg(test)]
+mod tests;

@@ -81,7 +81,10 @@ impl Object {
     /// The first `rows` rows of a tensor as F32.
     pub fn rows(tensor: impl Into<String>, cols: u32, rows: u32) -> Self {
         let name = tensor.into();
-        Self::new(name.clone(), Content::Floats { tensors: vec![name], len: u64::from(cols) * u64::from(rows) })
+        Self::new(
+            name.clone(),
+            Content::Floats { tensors: vec![name], len: u64::from(cols) * u64::from(rows) },
+        )
     }
 
     /// The gain of a norm followed by its bias, as LAYERNORM wants them.

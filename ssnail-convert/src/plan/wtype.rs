@@ -1,8 +1,8 @@
 //! Weight types: which format each matrix is stored in.
 
 use super::object::{Content, Object, Role};
-use crate::gguf::Gguf;
 use crate::ggml::GgmlType;
+use crate::gguf::Gguf;
 use ssnail_isa::Format;
 
 /// What the user asks for with `--wtype`.
@@ -73,7 +73,9 @@ impl FormatRule {
     /// The format of a matrix of `source` type in rows of `cols`.
     pub fn format(&self, source: GgmlType, cols: u32, role: Role) -> Format {
         let wanted = match self.wtype {
-            WeightType::Keep | WeightType::Auto => Format::from_ggml(source.number()).unwrap_or(self.fallback),
+            WeightType::Keep | WeightType::Auto => {
+                Format::from_ggml(source.number()).unwrap_or(self.fallback)
+            }
             WeightType::Mixed if role == Role::Layer => Format::Q8_0,
             WeightType::Mixed | WeightType::Q4_0 => Format::Q4_0,
             WeightType::F32 => Format::F32,
@@ -100,7 +102,9 @@ impl Choice {
     pub fn of(rule: FormatRule, objects: &[Object], gguf: &Gguf) -> Self {
         let mut choice = Choice { weights: 0, reduced: 0 };
         for o in objects {
-            let (Content::Matrix { cols, rows, role }, Some(t)) = (&o.content, gguf.tensor(&o.name)) else { continue };
+            let (Content::Matrix { cols, rows, role }, Some(t)) = (&o.content, gguf.tensor(&o.name)) else {
+                continue;
+            };
             let n = u64::from(*cols) * u64::from(*rows);
             let source_bits = t.ggml_type.block_bytes() as f64 * 8.0 / t.ggml_type.block_len() as f64;
             let is_quantised = t.ggml_type.block_len() > 1;

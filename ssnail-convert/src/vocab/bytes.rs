@@ -26,7 +26,7 @@ static CHAR_BYTES: LazyLock<[Option<u8>; 0x180]> = LazyLock::new(|| {
 });
 
 /// The character that stands for `byte` in a byte-level vocabulary.
-pub(super) fn byte_char(byte: u8) -> char {
+pub(crate) fn byte_char(byte: u8) -> char {
     BYTE_CHARS[byte as usize]
 }
 

@@ -229,3 +229,85 @@ fn write_summary(tokenizer: &Tokenizer, out: &mut dyn Write) -> Result<()> {
     writeln!(out, "begin token added: {first}, end token added: {last}\n")?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gguf::{ArrayBuf, GgufWriter};
+    use clap::{Command, FromArgMatches};
+
+    /// A file with a little SentencePiece vocabulary: unknown, begin, end, " a", "b", "é".
+    fn model() -> tempfile::NamedTempFile {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let tokens = ["<unk>", "<s>", "</s>", "▁a", "b", "é", "▁"];
+        let mut gguf = GgufWriter::new();
+        gguf.meta("tokenizer.ggml.model", "llama")
+            .meta("tokenizer.ggml.tokens", ArrayBuf::new(tokens.map(str::as_bytes)).as_array())
+            .meta("tokenizer.ggml.token_type", ArrayBuf::new([2i32, 3, 3, 1, 1, 1, 1]).as_array())
+            .meta(
+                "tokenizer.ggml.scores",
+                ArrayBuf::new([0.0f32, 0.0, 0.0, -1.0, -2.0, -2.0, -2.5]).as_array(),
+            )
+            .meta("tokenizer.ggml.padding_token_id", -1i32);
+        gguf.write(file.path()).unwrap();
+        file
+    }
+
+    /// Parses `line` behind the model's path and runs it; exit code and output.
+    fn run<A: Args + FromArgMatches>(
+        action: fn(&A, &mut dyn Write) -> Result<ExitCode>,
+        line: &[&str],
+    ) -> Result<(String, String)> {
+        let model = model();
+        let path = model.path().to_str().unwrap();
+        let matches =
+            A::augment_args(Command::new("x")).try_get_matches_from(["x", path].iter().chain(line))?;
+        let mut out = Vec::new();
+        let code = action(&A::from_arg_matches(&matches)?, &mut out)?;
+        Ok((format!("{code:?}"), String::from_utf8(out)?))
+    }
+
+    fn output<A: Args + FromArgMatches>(
+        action: fn(&A, &mut dyn Write) -> Result<ExitCode>,
+        line: &[&str],
+    ) -> String {
+        let (code, out) = run(action, line).unwrap();
+        assert_eq!(code, format!("{:?}", ExitCode::SUCCESS));
+        out
+    }
+
+    #[test]
+    fn tokenize_prints_ids_or_pieces() {
+        assert_eq!(output(tokenize, &["ab"]), "1,3,4\n");
+        assert_eq!(output(tokenize, &["--no-bos", "ab"]), "3,4\n");
+        assert_eq!(output(tokenize, &["a</s>", "--special", "--no-bos"]), "3,2\n");
+        assert_eq!(output(tokenize, &["-b", "--no-bos"]), "6,0,4\n");
+        assert_eq!(output(tokenize, &["é", "--pieces"]), "       1  '<s>'\n       6  ' '\n       5  'é'\n");
+        assert_eq!(output(tokenize, &["a", "--json"]), "{\"ids\":[1,3],\"pieces\":[\"<s>\",\" a\"]}\n");
+        assert!(run(tokenize, &["a", "--pre", "nonsense"]).is_err());
+    }
+
+    #[test]
+    fn detok_prints_text() {
+        assert_eq!(output(detok, &["1,3,4"]), "ab\n");
+        assert_eq!(output(detok, &["1", "3, 4", "--special"]), "<s>ab\n");
+        assert_eq!(output(detok, &["3,4", "--continue"]), " ab\n");
+        let message = run(detok, &["3,7"]).unwrap_err().to_string();
+        assert!(message.ends_with("no token 7, the last one is 6"), "{message}");
+        assert!(run(detok, &["3,x"]).is_err());
+    }
+
+    #[test]
+    fn vocab_lists_and_finds() {
+        let listing = output(vocab, &["-n", "1"]);
+        assert!(listing.starts_with("SentencePiece (llama), 7 tokens\nbos        1  '<s>'\n"), "{listing}");
+        assert!(listing.ends_with("\n       0  unknown              0  '<unk>'\n"), "{listing}");
+        assert!(!listing.contains("pad"), "{listing}");
+        assert_eq!(output(vocab, &["--find", "b"]), "       4  normal              -2  'b'\n");
+        let none = run(vocab, &["--find", "zz"]).unwrap();
+        assert_eq!(none, (format!("{:?}", ExitCode::from(1)), String::new()));
+        let json: Value = serde_json::from_str(&output(vocab, &["--json", "-n", "2"])).unwrap();
+        assert_eq!((&json["n_tokens"], &json["tokens"][1]["type"]), (&json!(7), &json!("control")));
+        assert_eq!(json["special"]["pad"], Value::Null);
+    }
+}

@@ -120,9 +120,11 @@ impl VocabData {
         let text = |key| {
             Ok::<_, GgufError>(gguf.get::<&[u8]>(key)?.map(|text| String::from_utf8_lossy(text).into_owned()))
         };
-        // Some writers say "none" as -1 instead of 0xFFFFFFFF; what is not an id at all is refused later.
-        let id =
-            |key| Ok::<_, GgufError>(gguf.get::<i64>(key)?.map(|id| u32::try_from(id).unwrap_or(u32::MAX)));
+        // Some writers say "none" as -1 instead of 0xFFFFFFFF.
+        let id = |key| match gguf.metadata().value(key).and_then(|value| value.as_int()) {
+            Some(-1) => Ok(Some(u32::MAX)),
+            _ => gguf.get::<u32>(key),
+        };
         let tokens = match gguf.get::<Strings>("tokenizer.ggml.tokens")? {
             Some(tokens) => tokens.collect(),
             None => return Err(VocabError::MissingKey { key: "tokenizer.ggml.tokens" }),

@@ -11,6 +11,7 @@ mod chars;
 pub mod cli;
 mod data;
 mod error;
+mod image_rule;
 mod merge;
 mod pre;
 mod special;
@@ -22,8 +23,10 @@ mod vocabulary;
 mod wordpiece;
 
 pub use bpe::Merge;
+pub(crate) use bytes::byte_char;
 pub use data::{MAX_TOKENS, TokenType, VocabData};
 pub use error::VocabError;
+pub use image_rule::{ImageRule, image_rule};
 pub use strings::ByteStrings;
 pub use tokenizer::{DecodeOptions, EncodeOptions, Tokenizer};
 pub use vocabulary::{SpecialIds, Vocab, VocabKind};

@@ -10,18 +10,20 @@ pub(super) struct Spm {
     /// Merge priority of each token: the higher the score the lower.
     priorities: Vec<u32>,
     byte_tokens: [Option<u32>; 256],
+    /// What a character becomes that has no token, nor its bytes.
+    unk: Option<u32>,
     /// The bytes that stand before a U+2581 inside of some token.
     glued: [bool; 256],
 }
 
 impl Spm {
     pub(super) fn new(vocab: &Vocab) -> Result<Self, VocabError> {
-        let byte_tokens = std::array::from_fn(|byte| vocab.byte_token(byte as u8).or(vocab.ids.unk));
-        if byte_tokens.contains(&None) {
+        let byte_tokens = std::array::from_fn(|byte| vocab.byte_token(byte as u8));
+        if byte_tokens.contains(&None) && vocab.ids.unk.is_none() {
             return Err(VocabError::NoUnknownToken { model: vocab.model.clone() });
         }
         let priorities = (0..vocab.len() as u32).map(|id| priority(vocab.score(id).unwrap_or(0.0))).collect();
-        Ok(Self { priorities, byte_tokens, glued: glued(vocab) })
+        Ok(Self { priorities, byte_tokens, unk: vocab.ids.unk, glued: glued(vocab) })
     }
 
     /// Appends the ids of `text`, in which spaces are U+2581 already.
@@ -69,7 +71,17 @@ impl Spm {
             });
             for (start, end, token) in merger.result(bytes.len()) {
                 if token == NONE {
-                    out.extend(bytes[start..end].iter().filter_map(|&byte| self.byte_tokens[byte as usize]));
+                    let first = out.len();
+                    for &byte in &bytes[start..end] {
+                        match self.byte_tokens[byte as usize] {
+                            Some(id) => out.push(id),
+                            None => {
+                                out.truncate(first);
+                                out.extend(self.unk);
+                                break;
+                            }
+                        }
+                    }
                 } else {
                     out.push(token);
                 }

@@ -2,7 +2,7 @@
 //!
 //! The clean-up is that of BERT's own tokenizer as the `tokenizers` library has it, since the models were trained with it.
 //! llama.cpp departs in a few places: it keeps but the first jamo of a Hangul syllable, strips spacing marks (`\p{Mc}`)
-//! too, splits at vertical tabs and form feeds, and knows no longest word.
+//! too, splits at vertical tabs and form feeds, lets a U+2581 in the text begin a token, and knows no longest word.
 
 use super::cache::WordCache;
 use super::chars::{CONTROL, CharClasses, NONSPACING_MARK, PUNCTUATION};
@@ -14,6 +14,11 @@ use unicode_normalization::UnicodeNormalization;
 /// A word of more characters is unknown as a whole.
 const MAX_WORD_CHARS: usize = 100;
 
+/// Root of the tokens that go on with a word.
+const INSIDE: u32 = 0;
+/// Root of those that begin one, after their space mark.
+const WORD_START: u32 = 1;
+
 /// The tables of a WordPiece vocabulary. Tokens that begin a word carry U+2581, those that go on with one are
 /// plain, as GGUF has them.
 pub(super) struct WordPiece {
@@ -21,12 +26,10 @@ pub(super) struct WordPiece {
     unk: u32,
     lowercase: bool,
     strip_accents: bool,
-    /// Child of a node of the tree of tokens by `node << 8 | byte`; node 0 is the root.
+    /// Child of a node of the tree of tokens by `node << 8 | byte`.
     children: HashMap<u64, u32>,
     /// Token that ends at a node.
     ends: Vec<Option<u32>>,
-    /// The node of U+2581.
-    word_start: u32,
 }
 
 impl WordPiece {
@@ -38,20 +41,21 @@ impl WordPiece {
             lowercase: vocab.lowercase,
             strip_accents: vocab.strip_accents,
             children: HashMap::new(),
-            ends: vec![None],
-            word_start: 0,
+            ends: vec![None; 2],
         };
-        tree.word_start = tree.node(SPACE_MARK.as_bytes());
         for (id, token) in vocab.tokens.iter().enumerate() {
-            let node = tree.node(token);
+            let node = match token.strip_prefix(SPACE_MARK.as_bytes()) {
+                Some(start) => tree.node(WORD_START, start),
+                None => tree.node(INSIDE, token),
+            };
             tree.ends[node as usize].get_or_insert(id as u32);
         }
         Ok(tree)
     }
 
-    /// The node that `bytes` lead to, made if need be.
-    fn node(&mut self, bytes: &[u8]) -> u32 {
-        bytes.iter().fold(0, |node, &byte| {
+    /// The node that `bytes` lead to from `root`, made if need be.
+    fn node(&mut self, root: u32, bytes: &[u8]) -> u32 {
+        bytes.iter().fold(root, |node, &byte| {
             *self.children.entry(edge(node, byte)).or_insert_with(|| {
                 self.ends.push(None);
                 self.ends.len() as u32 - 1
@@ -133,17 +137,17 @@ impl WordPiece {
     fn encode_word(&self, word: &str, out: &mut Vec<u32>) {
         let first = out.len();
         let mut rest = word.as_bytes();
-        let mut node = self.word_start;
+        let mut root = WORD_START;
         if word.chars().count() > MAX_WORD_CHARS {
             return out.push(self.unk);
         }
         while !rest.is_empty() {
-            match self.longest(node, rest) {
-                // The space mark alone may be a token; then the word goes on as if inside.
+            match self.longest(root, rest) {
+                // Where the space mark alone is a token the word goes on as if inside.
                 Some((len, id)) => {
                     out.push(id);
                     rest = &rest[len..];
-                    node = 0;
+                    root = INSIDE;
                 }
                 None => {
                     out.truncate(first);
