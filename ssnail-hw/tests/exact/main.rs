@@ -4,6 +4,7 @@
 mod cases;
 mod ggml;
 mod halves;
+mod kernels;
 mod oracle;
 
 use cases::{Cases, bits, floats};
