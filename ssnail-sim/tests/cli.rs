@@ -123,7 +123,7 @@ fn stats_go_to_standard_error() {
 fn what_does_not_fit_is_1_and_what_goes_wrong_is_2() {
     let f = Folder::new();
     let write = |name: &str, bytes: &[u8]| std::fs::write(f.path().join(name), bytes).unwrap();
-    let (code, text) = f.err("d.ssnail --json --tokens 1,1,1,1,1,1,1,1,1,1,1,1,1");
+    let (code, text) = f.err("d.ssnail --tokens 1,1,1,1,1,1,1,1,1,1,1,1,1");
     assert_eq!(code, 1);
     assert!(text.contains("the prompt is too long") && text.contains("--ctx above 12"), "{text}");
     let (code, text) = f.err("e.ssnail --json --tokens 1,1,1,1,1,1,1,1,1,1,1,1,1");

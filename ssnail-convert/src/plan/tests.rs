@@ -65,8 +65,8 @@ fn model_file(weights: GgmlType) -> Gguf {
     w.meta("tokenizer.ggml.scores", &ArrayBuf::new([0f32, -1.0, -2.0]));
     w.meta("tokenizer.ggml.token_type", &ArrayBuf::new([2i32, 1, 1]));
     let bytes = weights.row_bytes(u64::from(COLS)).unwrap() * u64::from(ROWS);
-    w.tensor("w", weights, &[u64::from(COLS), u64::from(ROWS)], &vec![0; bytes as usize]);
-    w.tensor("gain", GgmlType::F32, &[u64::from(COLS)], &[0; 4 * COLS as usize]);
+    w.tensor("w", weights, &[u64::from(COLS), u64::from(ROWS)], vec![0; bytes as usize]);
+    w.tensor("gain", GgmlType::F32, &[u64::from(COLS)], vec![0; 4 * COLS as usize]);
     Gguf::from_bytes(w.to_bytes()).unwrap()
 }
 

@@ -44,8 +44,8 @@ fn models_of_every_format_are_read_and_lowered() {
 fn rows_that_are_no_whole_blocks_become_f16() {
     let gguf = open(&SynthModel { weights: Format::Q4_0, ffn: 80, ..SynthModel::tiny(Architecture::Llama) });
     let type_of = |name| gguf.require_tensor(name).unwrap().ggml_type.number();
-    assert_eq!(type_of("blk.0.ffn_down.weight"), Format::F16.ggml().into());
-    assert_eq!(type_of("blk.0.ffn_up.weight"), Format::Q4_0.ggml().into());
+    assert_eq!(type_of("blk.0.ffn_down.weight"), u32::from(Format::F16.ggml()));
+    assert_eq!(type_of("blk.0.ffn_up.weight"), u32::from(Format::Q4_0.ggml()));
 }
 
 #[test]

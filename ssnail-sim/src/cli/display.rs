@@ -16,11 +16,11 @@ enum Characters {
 }
 
 impl<'a> Display<'a> {
-    /// A display for the start of a text, or for what goes on after other tokens.
-    pub(super) fn new(tokenizer: Tokenizer<'a>, ascii: bool, at_start: bool) -> Self {
+    /// A display at the start of a text.
+    pub(super) fn new(tokenizer: Tokenizer<'a>, ascii: bool) -> Self {
         let characters =
             if ascii { Characters::Ascii(Folder::new()) } else { Characters::Utf8(Utf8Stream::new()) };
-        Display { tokenizer, at_start, characters }
+        Display { tokenizer, at_start: true, characters }
     }
 
     /// Appends what tokens add to the text.

@@ -1,8 +1,10 @@
 //! The command line: `ssnail-sim IMAGE` with the options of a run.
 
+mod args;
 mod display;
 mod logits_file;
 mod run;
+mod screen;
 mod stats;
 
 use anyhow::Result;
@@ -17,7 +19,7 @@ use std::io;
 #[command(version)]
 pub(crate) struct Cli {
     #[command(flatten)]
-    run: run::RunArgs,
+    run: args::RunArgs,
 }
 
 /// Runs what the command line asks for.
