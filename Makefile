@@ -20,6 +20,7 @@ help:
 	@echo '  demo             convert and run the embedded model'
 	@echo '  test             everything that CI checks (model data: SSNAIL_TEST_DATA)'
 	@echo '  gen, check-gen   write, or only check, the generated files'
+	@echo '  campaign         a million cases of each hardware operation'
 	@echo '  bench            benchmarks (not tests)'
 
 # A story from the model that comes with the tools
@@ -36,12 +37,19 @@ test: check-gen
 	cd $(SSNAIL_DIR) && cargo test --workspace
 	$(SSNAIL_DIR)ssnail-convert/tests/make.sh
 
-# Files made from the tables of ssnail-isa
+# Files made from tables and functions
 .PHONY: gen check-gen
 gen:
 	cd $(SSNAIL_DIR) && cargo run -q -p ssnail-isa -- reference > target/reference.md && mv target/reference.md ssnail-isa/REFERENCE.md
+	cd $(SSNAIL_DIR) && cargo run -q -p ssnail-hw --example gen-tables > target/data.rs && mv target/data.rs ssnail-hw/src/tables/data.rs
 check-gen:
 	cd $(SSNAIL_DIR) && cargo run -q -p ssnail-isa -- reference --check ssnail-isa/REFERENCE.md
+	cd $(SSNAIL_DIR) && cargo run -q -p ssnail-hw --example gen-tables -- --check ssnail-hw/src/tables/data.rs
+
+# A million cases of each operation against exact arithmetic, and every F32 to F16; half an hour
+.PHONY: campaign
+campaign:
+	cd $(SSNAIL_DIR) && SSNAIL_HW_CASES=1000000 cargo test --release -p ssnail-hw --test exact -- --include-ignored
 
 .PHONY: bench
 bench:

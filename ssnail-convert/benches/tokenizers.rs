@@ -8,7 +8,6 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 use ssnail_convert::gguf::Gguf;
 use ssnail_convert::vocab::{EncodeOptions, Tokenizer, VocabData, VocabKind};
 use std::hint::black_box;
-use std::path::{Path, PathBuf};
 use tokenizers::models::bpe::{BPE, Vocab};
 use tokenizers::models::wordpiece::WordPiece;
 use tokenizers::normalizers::BertNormalizer;
@@ -18,11 +17,6 @@ use tokenizers::pre_tokenizers::digits::Digits;
 use tokenizers::pre_tokenizers::sequence::Sequence;
 
 const OPTIONS: EncodeOptions = EncodeOptions { add_special: false, parse_special: false };
-
-fn test_data() -> PathBuf {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
-    std::env::var_os("SSNAIL_TEST_DATA").map_or_else(beside, PathBuf::from)
-}
 
 fn spelling(tokenizer: &Tokenizer, id: u32) -> String {
     String::from_utf8(tokenizer.text(id).unwrap().to_vec()).unwrap()
@@ -57,11 +51,8 @@ fn other_wordpiece(ours: &Tokenizer) -> tokenizers::Tokenizer {
 }
 
 fn compare(criterion: &mut Criterion) {
-    let root = test_data();
-    let Ok(stories) = std::fs::read_to_string(root.join("raw/stories-sample.txt")) else {
-        eprintln!("skipped: no test data at {}", root.display());
-        return;
-    };
+    let Some(root) = ssnail_convert::testdata::find("") else { return };
+    let stories = std::fs::read_to_string(root.join("raw/stories-sample.txt")).unwrap();
     let text = stories + include_str!("../src/vocab/pre.rs") + include_str!("../src/vocab/tokenizer.rs");
     for name in ["gpt-2", "smollm2", "bert-bge"] {
         let gguf = Gguf::open(root.join(format!("vocab/ggml-vocab-{name}.gguf"))).unwrap();

@@ -62,8 +62,8 @@ pub enum ConvertError {
     Gguf(#[from] GgufError),
     #[error(transparent)]
     Model(#[from] ModelError),
-    #[error(transparent)]
-    Vocab(#[from] VocabError),
+    #[error("{file}{error}")]
+    Vocab { file: String, error: VocabError },
     #[error(transparent)]
     Fit(#[from] FitError),
     #[error(transparent)]
@@ -106,7 +106,14 @@ impl<'a> Conversion<'a> {
             });
         }
         let model = model::read(gguf, options.pooling)?;
-        let tables = TokenizerTables::from_gguf(gguf, options.pre.as_deref())?;
+        let tables =
+            TokenizerTables::from_gguf(gguf, options.pre.as_deref()).map_err(|error| match error {
+                VocabError::Gguf(e) => e.into(), // which names the file itself
+                error => {
+                    let file = gguf.path().map(|p| format!("{}: ", p.display())).unwrap_or_default();
+                    ConvertError::Vocab { file, error }
+                }
+            })?;
         let mut warnings = tables.warnings.clone();
         let context = choose_context(&*model, options.context, &mut warnings)?;
         let run = RunShape { context, kv: options.kv, eos: tables.eos };

@@ -24,6 +24,8 @@ pub mod model;
 pub mod output;
 pub mod plan;
 pub mod synth;
+#[doc(hidden)]
+pub mod testdata;
 pub mod tokcheck;
 pub mod vocab;
 pub mod weights;

@@ -12,10 +12,6 @@ const TEXTS: [&str; 4] = [
 
 fn check(model: &str, ids: [&[u32]; 4]) {
     let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets").join(model);
-    if !model.exists() {
-        eprintln!("skipped: no {}", model.display());
-        return;
-    }
     let tokenizer = cli::open(&model, None).unwrap();
     for (text, ids) in TEXTS.into_iter().zip(ids) {
         assert_eq!(tokenizer.encode(text, EncodeOptions::default()), ids, "{text:?}");

@@ -3,23 +3,12 @@
 
 use serde_json::Value;
 use ssnail_convert::gguf::Gguf;
+use ssnail_convert::testdata;
 use ssnail_convert::vocab::{DecodeOptions, EncodeOptions, Tokenizer, VocabData, VocabKind};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 const PLAIN: EncodeOptions = EncodeOptions { add_special: false, parse_special: false };
-
-/// A folder of the test data.
-fn test_data(folder: &str) -> Option<PathBuf> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
-    let root = std::env::var_os("SSNAIL_TEST_DATA").map_or_else(beside, PathBuf::from);
-    let folder = root.join(folder);
-    if !folder.is_dir() {
-        eprintln!("skipped: no test data at {}", folder.display());
-        return None;
-    }
-    Some(folder)
-}
 
 fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -35,8 +24,8 @@ fn tokenizer(path: &Path) -> Tokenizer {
 
 /// The tests and ids beside a vocabulary, if it has them.
 fn oracle(vocabulary: &Path) -> Option<Vec<(String, Vec<u32>)>> {
-    let read = |extension| fs::read_to_string(vocabulary.with_added_extension(extension)).ok();
-    let (tests, ids) = (read("inp")?, read("out")?);
+    let read = |extension| fs::read_to_string(vocabulary.with_extension(extension)).ok();
+    let (tests, ids) = (read("gguf.inp")?, read("gguf.out")?);
     let tests: Vec<_> = tests.split("\n__ggml_vocab_test__\n").collect();
     let ids: Vec<Vec<u32>> =
         ids.lines().map(|line| line.split_whitespace().map(|id| id.parse().unwrap()).collect()).collect();
@@ -48,7 +37,7 @@ fn oracle(vocabulary: &Path) -> Option<Vec<(String, Vec<u32>)>> {
 
 #[test]
 fn every_line_of_the_oracles() {
-    let Some(folder) = test_data("vocab") else { return };
+    let Some(folder) = testdata::find("vocab") else { return };
     let mut compared = 0;
     for path in files(&folder, "gguf") {
         let Some(tests) = oracle(&path) else { continue };
@@ -68,7 +57,7 @@ fn every_line_of_the_oracles() {
 
 #[test]
 fn the_prompts_of_the_golden_files() {
-    let (Some(golden), Some(models)) = (test_data("golden"), test_data("models")) else { return };
+    let (Some(golden), Some(models)) = (testdata::find("golden"), testdata::find("models")) else { return };
     let mut compared = 0;
     for path in files(&golden, "json") {
         let golden: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();

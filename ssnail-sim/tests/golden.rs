@@ -8,6 +8,7 @@
 use serde::Deserialize;
 use ssnail_convert::convert::{ConvertOptions, convert};
 use ssnail_convert::model::KvFormat;
+use ssnail_convert::testdata;
 use ssnail_isa::Format;
 use ssnail_isa::image::Image;
 use ssnail_sim::numerics::argmax;
@@ -15,7 +16,7 @@ use ssnail_sim::{Float, Session};
 use ssnail_tok::Tokenizer;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 #[derive(Deserialize)]
 struct Golden {
@@ -40,20 +41,11 @@ struct Case {
 /// Where the first is less ahead of the second than this, rounding weights once more may turn them.
 const NEAR_TIE: f32 = 0.06;
 
-fn data() -> PathBuf {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
-    std::env::var_os("SSNAIL_TEST_DATA").map_or(beside, PathBuf::from)
-}
-
 /// The image of a model in the smallest memory that holds it, and its golden cases.
 fn load(model: &str, fallback: Format) -> Option<(Vec<u8>, Vec<Case>)> {
-    let golden = data().join("golden").join(format!("{model}.json"));
-    let Ok(text) = std::fs::read_to_string(&golden) else {
-        println!("skipped: {} is not there; set SSNAIL_TEST_DATA", golden.display());
-        return None;
-    };
-    let cases = serde_json::from_str::<Golden>(&text).unwrap().cases;
-    Some((image_of(&data().join("models").join(format!("{model}.gguf")), fallback), cases))
+    let golden = testdata::find(&format!("golden/{model}.json"))?;
+    let cases = serde_json::from_str::<Golden>(&std::fs::read_to_string(golden).unwrap()).unwrap().cases;
+    Some((image_of(&testdata::find(&format!("models/{model}.gguf"))?, fallback), cases))
 }
 
 fn image_of(gguf: &Path, fallback: Format) -> Vec<u8> {
@@ -205,10 +197,8 @@ golden! {
 
 #[test]
 fn every_golden_file_is_covered() {
-    let Ok(files) = std::fs::read_dir(data().join("golden")) else {
-        println!("skipped: no test data");
-        return;
-    };
+    let Some(folder) = testdata::find("golden") else { return };
+    let files = std::fs::read_dir(folder).unwrap();
     let names = files.map(|f| f.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned());
     assert_eq!(names.collect::<BTreeSet<_>>(), COVERED.iter().map(ToString::to_string).collect());
 }

@@ -57,9 +57,9 @@ pub(super) fn info(args: &InfoArgs, out: &mut dyn Write) -> Result<ExitCode> {
             image_info(&Image::parse(&bytes).with_context(|| args.file.display().to_string())?, args)?
         }
         _ => bail!(
-            "{}: neither a GGUF file nor an image: it starts with {:02X?}",
+            "{}: neither a GGUF file nor an image: it starts with \"{}\"",
             args.file.display(),
-            &bytes[..bytes.len().min(4)]
+            bytes[..bytes.len().min(4)].escape_ascii()
         ),
     };
     out.write_all(text.as_bytes())?;

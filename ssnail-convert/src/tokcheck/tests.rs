@@ -3,6 +3,7 @@
 use super::*;
 use crate::gguf::Gguf;
 use crate::image_tokenizer::TokenizerTables;
+use crate::testdata;
 use crate::vocab::{ByteStrings, VocabData};
 use proptest::prelude::*;
 use ssnail_isa::image::header::Header;
@@ -119,10 +120,9 @@ fn generated() -> Vec<String> {
 
 /// Every GGUF file with a vocabulary among the test data and the demo models.
 fn vocabularies() -> Vec<PathBuf> {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let data = std::env::var_os("SSNAIL_TEST_DATA").map_or(root.join("shared/data"), PathBuf::from);
     let own = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("assets");
-    let folders = [data.join("vocab"), data.join("models"), data.join("../demo"), own];
+    let folders: Vec<PathBuf> =
+        ["vocab", "models"].into_iter().filter_map(testdata::find).chain([own]).collect();
     let mut files: Vec<PathBuf> = folders
         .iter()
         .filter_map(|folder| std::fs::read_dir(folder).ok())
@@ -144,12 +144,8 @@ fn the_sample_is_plain_ascii_and_the_generator_makes_much_text() {
 
 #[test]
 fn every_vocabulary_at_hand_is_cut_as_the_model_does() {
-    let files = vocabularies();
-    if files.is_empty() {
-        eprintln!("skipped: no test data (SSNAIL_TEST_DATA)");
-    }
     let lines = generated();
-    for path in files {
+    for path in vocabularies() {
         let gguf = Gguf::open(&path).unwrap();
         if gguf.metadata().value("tokenizer.ggml.model").is_none() {
             continue;

@@ -18,7 +18,7 @@ pub enum ImageError {
         have: usize,
     },
     /// It does not begin with the magic bytes.
-    #[error("magic at offset 0: {found:02X?} is not `SSNL`: this is no SSNAIL image")]
+    #[error("magic at offset 0: \"{}\" is not \"SSNL\": this is no SSNAIL image", found.escape_ascii())]
     Magic {
         /// The first four bytes.
         found: [u8; 4],

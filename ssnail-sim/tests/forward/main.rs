@@ -57,7 +57,9 @@ fn check(model: &SynthModel, tokens: &[u32]) -> Result<(), String> {
         for (i, (&have, &want)) in have.iter().zip(want).enumerate() {
             let error = (f64::from(have) - want).abs() / largest;
             if error.is_nan() || error > TOLERANCE {
-                return Err(format!("position {position}, value {i}: {have}, not {want}: off by {error:.2e}\n{model:#?}"));
+                return Err(format!(
+                    "position {position}, value {i}: {have}, not {want}: off by {error:.2e}\n{model:#?}"
+                ));
             }
         }
     }
@@ -76,7 +78,11 @@ fn check_all(models: impl IntoIterator<Item = SynthModel>) {
 }
 
 fn in_all_formats(model: &SynthModel) -> impl Iterator<Item = SynthModel> {
-    Format::ALL.into_iter().map(|weights| SynthModel { weights, seed: weights.ggml().into(), ..model.clone() })
+    Format::ALL.into_iter().map(|weights| SynthModel {
+        weights,
+        seed: weights.ggml().into(),
+        ..model.clone()
+    })
 }
 
 #[test]
@@ -97,7 +103,11 @@ fn llama_with_every_grouping_of_heads() {
 #[test]
 fn llama_with_biases() {
     for (qkv_biases, output_bias) in [(true, false), (false, true), (true, true)] {
-        check_all(in_all_formats(&SynthModel { qkv_biases, output_bias, ..SynthModel::tiny(Architecture::Llama) }));
+        check_all(in_all_formats(&SynthModel {
+            qkv_biases,
+            output_bias,
+            ..SynthModel::tiny(Architecture::Llama)
+        }));
     }
 }
 
@@ -147,7 +157,8 @@ fn any_case() -> impl Strategy<Value = (SynthModel, Vec<u32>)> {
     );
     (
         (prop::sample::select(&Architecture::ALL[..]), prop::sample::select(&Format::ALL[..]), any::<u64>()),
-        (1u32..=3, 1u32..=3, 1u32..=3, 1u32..=8, prop::option::of(2u32..=24)),
+        // At least 16 wide: a LAYERNORM of two elements magnifies the last bit of their difference without bound.
+        (1u32..=3, 2u32..=3, 1u32..=3, 4u32..=8, prop::option::of(4u32..=24)),
         (1u32..=120, MIN_VOCAB..=400, 1u32..=16),
         (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
         rope,

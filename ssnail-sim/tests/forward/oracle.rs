@@ -119,9 +119,7 @@ fn attention(q: &[f64], k: &[Vec<f64>], v: &[Vec<f64>], heads: usize, kv_heads: 
         let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let weights: Vec<f64> = scores.iter().map(|s| (s - largest).exp()).collect();
         let total: f64 = weights.iter().sum();
-        out.extend((0..len).map(|d| {
-            weights.iter().zip(v).map(|(w, v)| w / total * v[kv + d]).sum::<f64>()
-        }));
+        out.extend((0..len).map(|d| weights.iter().zip(v).map(|(w, v)| w / total * v[kv + d]).sum::<f64>()));
     }
     out
 }
@@ -229,7 +227,8 @@ fn bert(model: &Model<'_>, tokens: &[u32]) -> Vec<f64> {
     }
     for layer in 0..model.count("block_count").unwrap() {
         let name = |part: &str| format!("blk.{layer}.{part}");
-        let project = |part: &str| -> Vec<Vec<f64>> { xs.iter().map(|x| model.linear(&name(part), x)).collect() };
+        let project =
+            |part: &str| -> Vec<Vec<f64>> { xs.iter().map(|x| model.linear(&name(part), x)).collect() };
         let (qs, ks, vs) = (project("attn_q"), project("attn_k"), project("attn_v"));
         for (x, q) in xs.iter_mut().zip(&qs) {
             let attended = attention(q, &ks, &vs, heads, heads);

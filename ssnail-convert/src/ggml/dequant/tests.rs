@@ -2,7 +2,6 @@
 //! own: real weights in the test data's `quant_types.gguf`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 
 use super::*;
 use crate::ggml::iquant_tables as tables;
@@ -95,13 +94,7 @@ fn codebooks_equal_golden() {
 /// Each tensor `TYPE` of the file comes with `TYPE.f32`, what ggml makes of it.
 #[test]
 fn real_weights_equal_ggmls() {
-    let default = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
-    let data = std::env::var_os("SSNAIL_TEST_DATA").map_or_else(default, PathBuf::from);
-    let path = data.join("models/quant_types.gguf");
-    if !path.exists() {
-        eprintln!("skipped: no {} (set SSNAIL_TEST_DATA)", path.display());
-        return;
-    }
+    let Some(path) = crate::testdata::find("models/quant_types.gguf") else { return };
     let gguf = Gguf::open(&path).unwrap();
     let mut seen = BTreeSet::new();
     for info in gguf.tensors() {

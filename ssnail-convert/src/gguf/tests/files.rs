@@ -1,9 +1,10 @@
 //! Files on disk: what can be opened, what the error says, and the real models of the test data.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::super::{GgufFault, Strings};
 use super::*;
+use crate::testdata;
 
 #[test]
 fn written_files_open_and_nothing_is_left_beside_them() {
@@ -69,12 +70,8 @@ fn errors_about_a_file_begin_with_its_name() {
 
 /// The GGUF files in a folder of the test data; `None`, with a note, if there are no test data.
 fn test_files(folder: &str) -> Option<Vec<PathBuf>> {
-    let default = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
-    let folder = std::env::var_os("SSNAIL_TEST_DATA").map_or_else(default, PathBuf::from).join(folder);
-    let Ok(entries) = std::fs::read_dir(&folder) else {
-        eprintln!("skipped: no test data in {} (set SSNAIL_TEST_DATA)", folder.display());
-        return None;
-    };
+    let folder = testdata::find(folder)?;
+    let entries = std::fs::read_dir(&folder).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
     let files: Vec<_> = paths.filter(|path| path.extension().is_some_and(|e| e == "gguf")).collect();
     assert!(!files.is_empty(), "{} has no GGUF files", folder.display());

@@ -1,0 +1,137 @@
+//! Fast kernels against the plain versions, on any bits.
+
+use crate::cases::{Cases, bits, count, floats};
+use ssnail_hw::fast::{self, GROUP, Input, Kernel, PackedMatrix};
+use ssnail_hw::{Matrix, gemv};
+use ssnail_isa::Format;
+
+fn kernels() -> Vec<Kernel> {
+    let mut all = vec![Kernel::PORTABLE, Kernel::best()];
+    all.dedup();
+    all
+}
+
+/// A matrix of any size up to 40 rows and some blocks, x, old y, and what the plain version makes of them.
+struct Case {
+    format: Format,
+    columns: usize,
+    bytes: Vec<u8>,
+    x: Vec<f32>,
+    old: Vec<f32>,
+    accumulate: bool,
+    want: Vec<u32>,
+}
+
+impl Case {
+    fn new(c: &mut Cases, format: Format) -> Self {
+        let rows = 1 + c.below(40);
+        let blocks = 1 + c.below(5);
+        let (columns, bytes) = if format.is_quantised() {
+            (32 * blocks, c.blocks(rows * blocks, format.block_bytes() as usize))
+        } else {
+            let longest = if c.below(8) == 0 { 600 } else { 40 };
+            let columns = 1 + c.below(longest);
+            let row = |_| -> Vec<u8> {
+                match format {
+                    Format::F32 => c.vector(columns).into_iter().flat_map(u32::to_le_bytes).collect(),
+                    Format::F16 => (0..columns).flat_map(|_| c.half().to_le_bytes()).collect(),
+                    _ => {
+                        c.vector(columns).into_iter().flat_map(|v| ((v >> 16) as u16).to_le_bytes()).collect()
+                    }
+                }
+            };
+            (columns, (0..rows).flat_map(row).collect())
+        };
+        let x = floats(&c.vector(columns));
+        let (old, accumulate) = (floats(&c.vector(rows)), c.below(2) == 1);
+        let mut y = old.clone();
+        gemv::gemv(Matrix { bytes: &bytes, format, columns }, &x, &mut y, accumulate);
+        Self { format, columns, bytes, x, old, accumulate, want: bits(&y) }
+    }
+
+    fn matrix(&self) -> Matrix<'_> {
+        Matrix { bytes: &self.bytes, format: self.format, columns: self.columns }
+    }
+
+    fn check(&self, what: &str, kernel: Kernel, y: &[f32]) {
+        let Self { format, columns, bytes, x, .. } = self;
+        let (got, want) = (bits(y), &self.want);
+        assert!(
+            got == *want,
+            "{what} {} {format} {columns} {bytes:02X?} {:08X?}\n got {got:08X?}\nwant {want:08X?}",
+            kernel.name(),
+            bits(x)
+        );
+    }
+}
+
+/// Fewer cases than of single operations, since each has many rows.
+fn matrices() -> u64 {
+    count().div_ceil(10)
+}
+
+#[test]
+fn rows_where_they_stand() {
+    let mut c = Cases::new(50);
+    let mut input = Input::new();
+    for n in 0..matrices() {
+        let case = Case::new(&mut c, Format::ALL[n as usize % 5]);
+        input.prepare(case.format, &case.x);
+        for kernel in kernels() {
+            let mut y = case.old.clone();
+            fast::gemv(kernel, case.matrix(), &input, &mut y, case.accumulate);
+            case.check("in place", kernel, &y);
+        }
+    }
+}
+
+#[test]
+fn packed_rows() {
+    let mut c = Cases::new(51);
+    let mut input = Input::new();
+    for n in 0..matrices() {
+        let case = Case::new(&mut c, [Format::Q8_0, Format::Q4_0][n as usize % 2]);
+        input.prepare(case.format, &case.x);
+        let packed = PackedMatrix::new(case.matrix()).unwrap();
+        assert_eq!(packed.rows(), case.old.len());
+        for kernel in kernels() {
+            let mut y = case.old.clone();
+            // In parts, as threads would.
+            let part = GROUP * (1 + c.below(2));
+            for (i, y) in y.chunks_mut(part).enumerate() {
+                packed.gemv(kernel, &input, i * part / GROUP, y, case.accumulate);
+            }
+            case.check("packed", kernel, &y);
+        }
+    }
+}
+
+/// The largest sums that each format's integers can have.
+#[test]
+fn extreme_integers() {
+    for format in [Format::Q8_0, Format::Q4_0] {
+        for w in [0x80, 0x7F, 0x88, 0xFF, 0x00, 0x08, 0xF0] {
+            for (odd, even) in [(1.0, 1.0), (-1.0, -1.0), (1.0, -1.0), (0.0, 1.0)] {
+                let block = format.block_bytes() as usize;
+                let mut bytes = vec![w; 16 * block];
+                bytes.chunks_mut(block).for_each(|b| b[..2].copy_from_slice(&0x3C00u16.to_le_bytes()));
+                let x: Vec<f32> = (0..32).map(|i| if i % 2 == 0 { even } else { odd }).collect();
+                let w = Matrix { bytes: &bytes, format, columns: 32 };
+                let (mut want, mut got, mut input) = ([0.0; 16], [0.0; 16], Input::new());
+                gemv::gemv(w, &x, &mut want, false);
+                input.prepare(format, &x);
+                for kernel in kernels() {
+                    fast::gemv(kernel, w, &input, &mut got, false);
+                    assert_eq!(bits(&got), bits(&want));
+                    PackedMatrix::new(w).unwrap().gemv(kernel, &input, 0, &mut got, false);
+                    assert_eq!(bits(&got), bits(&want));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn floats_are_not_packed() {
+    assert!(PackedMatrix::new(Matrix { bytes: &[0; 4], format: Format::F32, columns: 1 }).is_none());
+}
