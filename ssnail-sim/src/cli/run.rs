@@ -56,7 +56,10 @@ pub(super) fn run(args: &RunArgs) -> Result<()> {
     };
     // The trace of a run that went astray is what one wants to see most.
     let traced = trace.map_or(Ok(()), TraceFile::finish);
-    ended.map_err(|e| explain(e, args)).and(traced)
+    match (ended.map_err(|e| explain(e, args)), traced) {
+        (Err(e), Err(of_trace)) => Err(e.context(format!("no trace was written: {of_trace:#}"))),
+        (ended, traced) => ended.and(traced),
+    }
 }
 
 /// The token ids to start from.
