@@ -2,12 +2,9 @@
 //! does.
 
 use super::draft::{Draft, model};
-use super::{Case, check};
+use super::{Case, check, integers};
 use ssnail_convert::gguf::Value;
 use ssnail_isa::image::Architecture;
-
-/// ggml's number of a type of as many bytes as F32 that is no weight.
-const I32: u32 = 26;
 
 /// Collects the cases of one architecture.
 struct Cases {
@@ -37,7 +34,13 @@ impl Cases {
         self.case(format!("{key} = {value}"), place, |d| d.set(key, value));
     }
 
-    /// As [`set`](Self::set), of a key of the architecture that the message must name.
+    /// As [`set`](Self::set), of a key of the architecture that the message names with or without the prefix.
+    fn set_short(&mut self, name: &str, value: impl Into<Value<'static>>) {
+        let key = self.key(name);
+        self.set(&key, value, name);
+    }
+
+    /// As [`set`](Self::set), of a key of the architecture that the message must name in full.
     fn set_own(&mut self, name: &str, value: impl Into<Value<'static>>) {
         let key = self.key(name);
         self.set(&key, value, &key);
@@ -71,8 +74,13 @@ fn faulty_hyperparameters_are_refused_by_key() {
             Architecture::Llama => "attention.layer_norm_rms_epsilon",
             _ => "attention.layer_norm_epsilon",
         };
-        let counts =
-            ["block_count", "embedding_length", "feed_forward_length", "attention.head_count", "context_length"];
+        let counts = [
+            "block_count",
+            "embedding_length",
+            "feed_forward_length",
+            "attention.head_count",
+            "context_length",
+        ];
         for name in counts.into_iter().chain([epsilon]) {
             let key = c.key(name);
             c.case(format!("no {key}"), &key, |d| d.remove(&key));
@@ -95,7 +103,8 @@ fn faulty_hyperparameters_are_refused_by_key() {
         c.set_own("embedding_length", 4097u32);
         c.set_own("feed_forward_length", 4097u32);
         // One more or less than the tensors have.
-        let (layers, dim, ffn) = (c.key("block_count"), c.key("embedding_length"), c.key("feed_forward_length"));
+        let (layers, dim, ffn) =
+            (c.key("block_count"), c.key("embedding_length"), c.key("feed_forward_length"));
         c.set(&layers, 3u32, "blk.2.");
         c.set(&layers, 1u32, "blk.1.");
         c.set(&dim, 68u32, "token_embd.weight");
@@ -133,21 +142,21 @@ fn what_no_script_does_is_refused_by_key() {
         match c.arch {
             Architecture::Llama => {
                 for kind in ["yarn", "longrope", "", "Linear"] {
-                    c.set_own("rope.scaling.type", kind);
+                    c.set_short("rope.scaling.type", kind);
                 }
                 c.set_own("rope.scaling.attn_factor", 1.5f32);
                 for factor in [-1.0, f32::NAN, f32::INFINITY] {
-                    c.set_own("rope.scaling.factor", factor);
+                    c.set_short("rope.scaling.factor", factor);
                 }
                 for base in [0.0, -1.0, f32::NAN] {
-                    c.set_own("rope.freq_base", base);
+                    c.set_short("rope.freq_base", base);
                 }
                 for count in [0u32, 7, 18] {
-                    c.set_own("rope.dimension_count", count);
+                    c.set_short("rope.dimension_count", count);
                 }
                 c.case("factors of 0", "rope_freqs.weight", |d| d.zero("rope_freqs.weight"));
             }
-            Architecture::Gpt2 => c.set_own("attention.head_count_kv", 2u32),
+            Architecture::Gpt2 => c.set("gpt2.attention.head_count_kv", 2u32, "2 KV heads and 4 heads"),
             Architecture::Bert => {
                 c.set_own("attention.causal", true);
                 for pooling in [0u32, 3, 4, 99] {
@@ -172,10 +181,7 @@ fn faulty_tensors_are_refused_by_name() {
             c.case(format!("{name} twice"), name, |d| d.add_tensor(name));
             let renamed = format!("{name}.old");
             c.case(format!("{renamed} beside it"), &renamed, |d| d.add_tensor(&renamed));
-            c.case(format!("{name} of integers"), name, |mut d| {
-                d.edit_tensor(name).type_number = I32;
-                d
-            });
+            c.case(format!("{name} of integers"), name, |d| integers(d, name));
             let mut dims = |what: &str, edit: fn(&mut Vec<u64>)| {
                 let mut draft = c.good.clone();
                 edit(&mut draft.edit_tensor(name).dims);
@@ -189,10 +195,16 @@ fn faulty_tensors_are_refused_by_name() {
             if name != "token_types.weight" && tensor.dims.len() == 2 {
                 dims("half of the rows", |dims| dims[1] /= 2);
             }
-            dims("in three dimensions", |dims| *dims = vec![dims[0] / 2, 2, dims.get(1).copied().unwrap_or(1)]);
+            dims("in three dimensions", |dims| {
+                *dims = vec![dims[0] / 2, 2, dims.get(1).copied().unwrap_or(1)]
+            });
         }
-        for stranger in ["blk.0.attn_norm_2.weight", "blk.0.ffn_gate_inp.weight", "blk.1.attn_q_norm.weight", "cls.weight"]
-        {
+        for stranger in [
+            "blk.0.attn_norm_2.weight",
+            "blk.0.ffn_gate_inp.weight",
+            "blk.1.attn_q_norm.weight",
+            "cls.weight",
+        ] {
             c.case(format!("a tensor {stranger}"), stranger, |d| d.add_tensor(stranger));
         }
     });
@@ -244,7 +256,9 @@ fn faulty_vocabularies_are_refused_by_key() {
                 let scores = "tokenizer.ggml.scores";
                 c.case("a score less", scores, |d| d.set_array(scores, vec![0f32; count as usize - 1]));
                 c.case("a score more", scores, |d| d.set_array(scores, vec![0f32; count as usize + 1]));
-                c.case("scores that are no numbers", scores, |d| d.set_array(scores, vec![f32::NAN; count as usize]));
+                c.case("scores that are no numbers", scores, |d| {
+                    d.set_array(scores, vec![f32::NAN; count as usize])
+                });
                 c.case("scores that are strings", scores, |d| d.set_array(scores, vec!["0"; count as usize]));
             }
             Architecture::Gpt2 => {

@@ -40,7 +40,8 @@ impl Draft {
     /// The parts of [`model`].
     pub(crate) fn new(arch: Architecture) -> Self {
         // Values point into the file; the few files of a test run may stay.
-        let gguf: &'static Gguf = Box::leak(Box::new(Gguf::from_bytes(model(arch).to_gguf().to_bytes()).unwrap()));
+        let gguf: &'static Gguf =
+            Box::leak(Box::new(Gguf::from_bytes(model(arch).to_gguf().to_bytes()).unwrap()));
         let tensors = gguf.tensors().iter().map(|t| Tensor {
             name: t.name.clone(),
             type_number: t.ggml_type.number(),
@@ -68,7 +69,11 @@ impl Draft {
     }
 
     /// Sets a key to an array.
-    pub(crate) fn set_array<T: Element<'static>>(self, key: &str, elements: impl IntoIterator<Item = T>) -> Self {
+    pub(crate) fn set_array<T: Element<'static>>(
+        self,
+        key: &str,
+        elements: impl IntoIterator<Item = T>,
+    ) -> Self {
         let array: &'static ArrayBuf = Box::leak(Box::new(ArrayBuf::new(elements)));
         self.set(key, array)
     }
@@ -100,7 +105,12 @@ impl Draft {
 
     /// Adds a tensor of 64 F32, even if there is one of this name.
     pub(crate) fn add_tensor(mut self, name: &str) -> Self {
-        self.tensors.push(Tensor { name: name.to_owned(), type_number: 0, dims: vec![64], data: vec![0; 256] });
+        self.tensors.push(Tensor {
+            name: name.to_owned(),
+            type_number: 0,
+            dims: vec![64],
+            data: vec![0; 256],
+        });
         self
     }
 

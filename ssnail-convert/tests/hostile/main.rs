@@ -8,6 +8,7 @@ mod draft;
 use ssnail_convert::convert::{Conversion, ConvertOptions};
 use ssnail_convert::gguf::Gguf;
 use std::path::Path;
+use std::process::Command;
 
 /// A spoiled file.
 struct Case {
@@ -40,4 +41,38 @@ fn check(cases: Vec<Case>, at_least: usize) {
     assert!(wrong.is_empty(), "{} cases:\n{}", wrong.len(), wrong.join("\n"));
     let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
     assert!(left.is_empty(), "files were left: {left:?}");
+}
+
+#[test]
+fn the_program_says_so_too_and_leaves_no_file() {
+    let good = draft::Draft::new(ssnail_isa::image::Architecture::Llama);
+    let whole = good.writer().to_bytes();
+    let folder = tempfile::tempdir().unwrap();
+    let (input, output) = (folder.path().join("model.gguf"), folder.path().join("out.ssnail"));
+    let cases = [
+        // A fault of the file, of a key, and one that shows only when weights are written.
+        (whole[..whole.len() - 64].to_vec(), "is the file complete?"),
+        (good.clone().set("llama.expert_count", 8u32).writer().to_bytes(), "llama.expert_count"),
+        (integers(good, "blk.1.ffn_down.weight").writer().to_bytes(), "blk.1.ffn_down.weight"),
+    ];
+    for (bytes, place) in cases {
+        std::fs::write(&input, bytes).unwrap();
+        let run = Command::new(env!("CARGO_BIN_EXE_ssnail-convert"))
+            .args([input.as_os_str(), "-o".as_ref(), output.as_os_str()])
+            .output()
+            .unwrap();
+        let message = String::from_utf8_lossy(&run.stderr);
+        assert_eq!(run.status.code(), Some(2), "{place}: {message}");
+        assert!(message.contains(place), "{place}: {message}");
+        let left: Vec<_> =
+            std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(left, ["model.gguf"], "{place}");
+    }
+}
+
+/// Says that a tensor holds integers, which are as long as F32.
+fn integers(mut draft: draft::Draft, name: &str) -> draft::Draft {
+    const I32: u32 = 26;
+    draft.edit_tensor(name).type_number = I32;
+    draft
 }
