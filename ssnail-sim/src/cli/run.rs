@@ -9,7 +9,7 @@ use serde::Serialize;
 use ssnail_isa::image::{Image, NO_TOKEN, StopReason};
 use ssnail_sim::sampler::{Sampler, Sampling};
 use ssnail_sim::session::SessionError;
-use ssnail_sim::{Float, Session};
+use ssnail_sim::{Float, Hardware, Numerics, Session};
 use ssnail_tok::Tokenizer;
 use std::fs::File;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -42,7 +42,7 @@ pub(super) fn run(args: &RunArgs) -> Result<()> {
     let bytes = unsafe { memmap2::Mmap::map(&file) }.with_context(name)?;
     let image = Image::parse(&bytes).with_context(name)?;
     let prompt = prompt(args, &image)?;
-    let mut session = Session::load(&image, args.board, Box::new(Float::new())).with_context(name)?;
+    let mut session = Session::load(&image, args.board, numerics(args)).with_context(name)?;
     session.set_limit(args.max_instructions);
     if image.is_encoder() {
         embed(args, &mut session, prompt)
@@ -50,6 +50,14 @@ pub(super) fn run(args: &RunArgs) -> Result<()> {
         generate(args, &image, &mut session, prompt)
     }
     .map_err(|e| explain(e, args))
+}
+
+fn numerics(args: &RunArgs) -> Box<dyn Numerics + Send> {
+    match (args.hw, args.plain) {
+        (false, _) => Box::new(Float::new()),
+        (true, false) => Box::new(Hardware::new()),
+        (true, true) => Box::new(Hardware::plain()),
+    }
 }
 
 /// The token ids to start from.
