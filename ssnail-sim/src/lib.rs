@@ -12,6 +12,7 @@
 //! | [`stats`] | counts of instructions and RAM traffic |
 //! | [`numerics`] | the arithmetic that a machine is given |
 //! | [`float`] | numerics as the model means them |
+//! | [`hardware`] | numerics as the datapath computes, to the bit |
 //! | [`loader`] | an image into a machine, as the MEGA65 does it |
 //! | [`session`] | prompts, generation and embeddings |
 //! | [`sampler`] | picking a token from logits on the host |
@@ -22,6 +23,7 @@
 compile_error!("SSNAIL memory is little-endian and so must the host be");
 
 pub mod float;
+pub mod hardware;
 pub mod load_port;
 pub mod loader;
 pub mod machine;
@@ -38,6 +40,7 @@ pub mod stream;
 mod execute;
 
 pub use float::Float;
+pub use hardware::Hardware;
 pub use machine::Machine;
 pub use memory::Memory;
 pub use numerics::Numerics;

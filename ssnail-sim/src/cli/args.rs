@@ -21,6 +21,12 @@ pub(super) struct RunArgs {
     /// Tokens to generate [default: 128, or what the context leaves]
     #[arg(short = 'n', long = "count", value_name = "N")]
     pub(super) count: Option<u32>,
+    /// Compute what the hardware computes, to the bit, instead of what the model means
+    #[arg(long)]
+    pub(super) hw: bool,
+    /// With --hw: without fast kernels, which give the same bits
+    #[arg(long, requires = "hw")]
+    pub(super) plain: bool,
     #[command(flatten)]
     pub(super) sampling: SamplingArgs,
     /// Write the logits of every position that runs to this file: little-endian F32, one row a position

@@ -10,7 +10,7 @@ use serde::Serialize;
 use ssnail_isa::image::{Image, NO_TOKEN, StopReason};
 use ssnail_sim::sampler::{Sampler, Sampling};
 use ssnail_sim::session::SessionError;
-use ssnail_sim::{Float, Session};
+use ssnail_sim::{Float, Hardware, Numerics, Session};
 use ssnail_tok::Tokenizer;
 use std::fs::File;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -43,7 +43,7 @@ pub(super) fn run(args: &RunArgs) -> Result<()> {
     let bytes = unsafe { memmap2::Mmap::map(&file) }.with_context(name)?;
     let image = Image::parse(&bytes).with_context(name)?;
     let prompt = prompt(args, &image)?;
-    let mut session = Session::load(&image, args.board, Box::new(Float::new())).with_context(name)?;
+    let mut session = Session::load(&image, args.board, numerics(args)).with_context(name)?;
     session.set_limit(args.max_instructions);
     let trace = args.trace.trace.as_deref().map(|path| TraceFile::create(path, &args.trace)).transpose()?;
     if let Some(trace) = &trace {
@@ -59,6 +59,14 @@ pub(super) fn run(args: &RunArgs) -> Result<()> {
     match (ended.map_err(|e| explain(e, args)), traced) {
         (Err(e), Err(of_trace)) => Err(e.context(format!("no trace was written: {of_trace:#}"))),
         (ended, traced) => ended.and(traced),
+    }
+}
+
+fn numerics(args: &RunArgs) -> Box<dyn Numerics + Send> {
+    match (args.hw, args.plain) {
+        (false, _) => Box::new(Float::new()),
+        (true, false) => Box::new(Hardware::new()),
+        (true, true) => Box::new(Hardware::plain()),
     }
 }
 
