@@ -5,86 +5,22 @@
 //! F32 and F16 models also llama.cpp's whole text (for quantised models llama.cpp rounds activations to 8 bits). Images
 //! whose weights were quantised once more must give numpy's ids but for near ties.
 
-use serde::Deserialize;
-use ssnail_convert::convert::{ConvertOptions, convert};
-use ssnail_convert::model::KvFormat;
+mod golden_data;
+
+use golden_data::{ids_of, load, logits_along};
 use ssnail_convert::testdata;
 use ssnail_isa::Format;
 use ssnail_isa::image::Image;
-use ssnail_sim::numerics::argmax;
 use ssnail_sim::{Float, Session};
 use ssnail_tok::Tokenizer;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
-use std::path::Path;
-
-#[derive(Deserialize)]
-struct Golden {
-    cases: Vec<Case>,
-}
-
-#[derive(Deserialize)]
-#[serde(default)]
-#[derive(Default)]
-struct Case {
-    prompt: String,
-    ids: Vec<u32>,
-    /// llama.cpp's ids.
-    greedy: Vec<u32>,
-    text: String,
-    top_ids: Vec<u32>,
-    top_logits_numpy: Vec<f64>,
-    argmax_numpy: Vec<u32>,
-    embedding_numpy: Vec<f64>,
-}
 
 /// Where the first is less ahead of the second than this, rounding weights once more may turn them.
 const NEAR_TIE: f32 = 0.06;
 
-/// The image of a model in the smallest memory that holds it, and its golden cases.
-fn load(model: &str, fallback: Format) -> Option<(Vec<u8>, Vec<Case>)> {
-    let golden = testdata::find(&format!("golden/{model}.json"))?;
-    let cases = serde_json::from_str::<Golden>(&std::fs::read_to_string(golden).unwrap()).unwrap().cases;
-    Some((image_of(&testdata::find(&format!("models/{model}.gguf"))?, fallback), cases))
-}
-
-fn image_of(gguf: &Path, fallback: Format) -> Vec<u8> {
-    let context = Some(128);
-    let sizes = [8, 64, 72, 128];
-    let options = sizes.map(|mem_mb| ConvertOptions {
-        fallback,
-        context,
-        kv: KvFormat::F32,
-        mem_mb,
-        ..ConvertOptions::default()
-    });
-    let mut errors = Vec::new();
-    for options in options {
-        match convert(gguf, &options) {
-            Ok(image) => return image,
-            Err(e) => errors.push(e.to_string()),
-        }
-    }
-    panic!("{}: {}", gguf.display(), errors.join("\n"));
-}
-
 fn session(image: &[u8]) -> Session {
     Session::load(&Image::parse(image).unwrap(), None, Box::new(Float::new())).unwrap()
-}
-
-/// Logits along llama.cpp's text: at the prompt's last position, then at each greedy token but the last.
-fn logits_along(session: &mut Session, case: &Case) -> Vec<Vec<f32>> {
-    let forced = [&case.ids[..], &case.greedy[..case.greedy.len() - 1]].concat();
-    let mut rows = Vec::new();
-    session.clear().unwrap();
-    session.push_observed(&forced, |row| rows.push(row.to_vec())).unwrap();
-    session.advance().unwrap();
-    rows.push(session.output().unwrap());
-    rows.split_off(case.ids.len() - 1)
-}
-
-fn ids_of(rows: &[Vec<f32>]) -> Vec<u32> {
-    rows.iter().map(|row| argmax(row)).collect()
 }
 
 /// A model whose weights the image holds as they are, with this fallback for formats that the hardware lacks.
