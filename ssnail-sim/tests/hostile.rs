@@ -46,7 +46,7 @@ const fn file_offset(addr: u32) -> usize {
 /// Values that a field of the header cannot hold.
 fn bad_values(name: &str, h: &Header) -> Vec<u32> {
     let end = PAYLOAD + h.payload_bytes;
-    let address = |bytes: u32| vec![0, PAYLOAD - 4, end - bytes + 4, end, u32::MAX & !3];
+    let address = |bytes: u32| vec![0, PAYLOAD - 4, end - bytes + 4, end, !3];
     match name {
         "script" => [address(16), vec![h.script + 8]].concat(),
         "weights" => vec![0, PAYLOAD - 1, end + 1, u32::MAX],
@@ -57,7 +57,7 @@ fn bad_values(name: &str, h: &Header) -> Vec<u32> {
         "context" => vec![0, MAX_CONTEXT + 1, u32::MAX],
         "bos" | "eos" => vec![h.n_vocab, 1 << 31, u32::MAX - 1],
         "payload_bytes" => vec![0, h.payload_bytes - 256, h.payload_bytes + 256, u32::MAX],
-        "output" => vec![0, OUTPUT - 4, h.output + 1, u32::MAX & !3],
+        "output" => vec![0, OUTPUT - 4, h.output + 1, !3],
         "output_len" => vec![0, h.n_vocab.max(960) + 1, u32::MAX],
         "memory" => vec![0, end - 0x800_0000 - 1, (128 << 20) + 1, u32::MAX],
         "architecture" => vec![3, 1 << 16, u32::MAX],
@@ -70,7 +70,7 @@ fn bad_values(name: &str, h: &Header) -> Vec<u32> {
 /// Values that a field of the tokenizer block cannot hold, and what the message calls the field.
 fn bad_tokenizer_values(name: &str, h: &Header, t: &TokenizerFields) -> (&'static str, Vec<u32>) {
     let end = PAYLOAD + h.payload_bytes;
-    let address = |bytes: u32| vec![0, PAYLOAD - 4, end - bytes + 4, u32::MAX & !3];
+    let address = |bytes: u32| vec![0, PAYLOAD - 4, end - bytes + 4, !3];
     let token = vec![h.n_vocab, 1 << 31, u32::MAX - 1];
     match name {
         "n_vocab" => ("tokenizer n_vocab", vec![0, h.n_vocab - 1, h.n_vocab + 1, u32::MAX]),

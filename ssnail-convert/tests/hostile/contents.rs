@@ -196,7 +196,7 @@ fn faulty_tensors_are_refused_by_name() {
                 dims("half of the rows", |dims| dims[1] /= 2);
             }
             dims("in three dimensions", |dims| {
-                *dims = vec![dims[0] / 2, 2, dims.get(1).copied().unwrap_or(1)]
+                *dims = vec![dims[0] / 2, 2, dims.get(1).copied().unwrap_or(1)];
             });
         }
         for stranger in [
