@@ -63,7 +63,7 @@ pub enum ConvertError {
     #[error(transparent)]
     Model(#[from] ModelError),
     #[error("{file}{error}")]
-    Vocab { file: String, error: VocabError },
+    Vocab { file: String, error: Box<VocabError> },
     #[error(transparent)]
     Fit(#[from] FitError),
     #[error(transparent)]
@@ -111,7 +111,7 @@ impl<'a> Conversion<'a> {
                 VocabError::Gguf(e) => e.into(), // which names the file itself
                 error => {
                     let file = gguf.path().map(|p| format!("{}: ", p.display())).unwrap_or_default();
-                    ConvertError::Vocab { file, error }
+                    ConvertError::Vocab { file, error: Box::new(error) }
                 }
             })?;
         let mut warnings = tables.warnings.clone();

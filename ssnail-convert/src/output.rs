@@ -47,7 +47,11 @@ mod tests {
     fn a_failure_leaves_the_old_file_and_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out");
-        write_whole::<OutputError>(&path, |out| Ok(out.write_all(b"old").unwrap())).unwrap();
+        let whole = |out: &mut dyn Write| {
+            out.write_all(b"old").unwrap();
+            Ok::<(), OutputError>(())
+        };
+        write_whole(&path, whole).unwrap();
         let failing = |out: &mut dyn Write| {
             out.write_all(b"new").unwrap();
             Err(OutputError { path: path.clone(), source: io::Error::other("half way") })

@@ -24,8 +24,8 @@ fn tokenizer(path: &Path) -> Tokenizer {
 
 /// The tests and ids beside a vocabulary, if it has them.
 fn oracle(vocabulary: &Path) -> Option<Vec<(String, Vec<u32>)>> {
-    let read = |extension| fs::read_to_string(vocabulary.with_added_extension(extension)).ok();
-    let (tests, ids) = (read("inp")?, read("out")?);
+    let read = |extension| fs::read_to_string(vocabulary.with_extension(extension)).ok();
+    let (tests, ids) = (read("gguf.inp")?, read("gguf.out")?);
     let tests: Vec<_> = tests.split("\n__ggml_vocab_test__\n").collect();
     let ids: Vec<Vec<u32>> =
         ids.lines().map(|line| line.split_whitespace().map(|id| id.parse().unwrap()).collect()).collect();

@@ -13,23 +13,26 @@ use crate::tables::EXP;
 
 /// Attention of the heads of `q`; `q` and `out` have `n_heads * head_dim` elements.
 pub fn attention(a: &Attention<'_>, q: &[f32], out: &mut [f32]) {
-    let dim = a.head_dim;
-    let group = a.n_heads / a.n_kv_heads;
-    let scale = rsqrt(dim as f32);
+    let heads = q.chunks_exact(a.head_dim).zip(out.chunks_exact_mut(a.head_dim));
+    heads.enumerate().for_each(|(h, (q, out))| attend(a, h / a.group(), q, out));
+}
+
+/// Attention of one query head over KV head `kv_head`; `q` and `out` have `head_dim` elements.
+pub fn attend(a: &Attention<'_>, kv_head: usize, q: &[f32], out: &mut [f32]) {
+    let scale = rsqrt(q.len() as f32);
+    let mut element = vec![0.0; q.len()];
     let mut weights = vec![0.0; a.positions];
-    for (h, (q, out)) in q.chunks_exact(dim).zip(out.chunks_exact_mut(dim)).enumerate() {
-        let start = |t: usize| (t * a.n_kv_heads + h / group) * dim;
-        for (t, s) in weights.iter_mut().enumerate() {
-            let products = q.iter().enumerate().map(|(d, q)| a.k.get(start(t) + d) * q);
-            *s = sequential_sum(products) * scale;
-        }
-        softmax(&mut weights);
-        out.fill(0.0);
-        for (t, w) in weights.iter().enumerate() {
-            out.iter_mut().enumerate().for_each(|(d, out)| *out += w * a.v.get(start(t) + d));
-        }
-        out.iter_mut().for_each(|out| *out = canonical(*out));
+    for (t, s) in weights.iter_mut().enumerate() {
+        a.k.read(a.start(t, kv_head), &mut element);
+        *s = sequential_sum(element.iter().zip(q).map(|(k, q)| k * q)) * scale;
     }
+    softmax(&mut weights);
+    out.fill(0.0);
+    for (t, w) in weights.iter().enumerate() {
+        a.v.read(a.start(t, kv_head), &mut element);
+        out.iter_mut().zip(&element).for_each(|(out, v)| *out += w * v);
+    }
+    out.iter_mut().for_each(|out| *out = canonical(*out));
 }
 
 /// Scores to weights, in place: e_t = EXP(s_t - m), then times recip(seqsum(e)).

@@ -1,6 +1,7 @@
 //! Operands of the operations: matrices and caches as they stand in RAM.
 
 use crate::scalar::{bf16_to_f32, canonical, f16_to_f32};
+use half::slice::{HalfBitsSliceExt, HalfFloatSliceExt};
 use ssnail_isa::Format;
 
 /// A weight matrix as it stands in RAM.
@@ -36,11 +37,12 @@ pub enum Cache<'a> {
 }
 
 impl Cache<'_> {
-    /// Element `i` as F32.
-    pub(crate) fn get(&self, i: usize) -> f32 {
+    /// As many elements as `out` has, from element `start` on, exactly.
+    pub fn read(&self, start: usize, out: &mut [f32]) {
+        let range = start..start + out.len();
         match self {
-            Cache::F32(values) => values[i],
-            Cache::F16(bits) => f16_to_f32(bits[i]),
+            Cache::F32(values) => out.copy_from_slice(&values[range]),
+            Cache::F16(bits) => bits[range].reinterpret_cast::<half::f16>().convert_to_f32_slice(out),
         }
     }
 }
@@ -60,6 +62,18 @@ pub struct Attention<'a> {
     pub k: Cache<'a>,
     /// V, `positions` rows.
     pub v: Cache<'a>,
+}
+
+impl Attention<'_> {
+    /// Query heads that share a KV head.
+    pub fn group(&self) -> usize {
+        self.n_heads / self.n_kv_heads
+    }
+
+    /// Where in K and V a head's elements at a position start.
+    pub fn start(&self, position: usize, kv_head: usize) -> usize {
+        (position * self.n_kv_heads + kv_head) * self.head_dim
+    }
 }
 
 /// Weight `i` of a row in F32, F16 or BF16, exactly.

@@ -117,6 +117,16 @@ pub struct Checked {
     pub empty: bool,
 }
 
+impl Checked {
+    /// What an instruction with these operands writes, if it writes anything: no instruction has two destinations.
+    pub fn written(&self, op: Opcode) -> Option<Span> {
+        let writes =
+            |field: &WordField| matches!(field, WordField::Addr(_, Access::Write | Access::ReadWrite, _));
+        let at = op.spec().words().iter().position(writes)?;
+        Some(self.xyz[at]).filter(|span| span.len > 0)
+    }
+}
+
 /// Checks everything about `i` that must hold before its first effect.
 ///
 /// `read_block` gives the 8 words of an ATTN block at an address that was found to be aligned and inside RAM.

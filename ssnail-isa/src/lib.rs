@@ -16,6 +16,7 @@
 //! | [`port`] | the registers that the CPU sees |
 //! | [`format`](mod@format) | weight formats: block sizes and codecs |
 //! | [`image`] | header, runtime block, tokenizer block, layout, and the check of a whole image |
+//! | [`trace`] | records of what each instruction did, in two forms |
 //! | [`reference`](mod@reference) | the generated reference page |
 
 pub mod check;
@@ -29,6 +30,7 @@ pub mod reference;
 pub mod script;
 pub mod table;
 pub mod text;
+pub mod trace;
 
 pub use check::Registers;
 pub use fault::Fault;

@@ -7,10 +7,12 @@
 //! | [`load_port`] | the load port: ring, commits, flushes, sticky error |
 //! | [`port`] | the CPU's registers |
 //! | [`machine`] | [`Machine`]: registers, memory and numerics; steps and runs |
+//! | [`observe`] | what an observer of each instruction sees, and the trace record of it |
 //! | [`report`] | what went wrong, for people |
 //! | [`stats`] | counts of instructions and RAM traffic |
 //! | [`numerics`] | the arithmetic that a machine is given |
 //! | [`float`] | numerics as the model means them |
+//! | [`hardware`] | numerics as the datapath computes, to the bit |
 //! | [`loader`] | an image into a machine, as the MEGA65 does it |
 //! | [`session`] | prompts, generation and embeddings |
 //! | [`sampler`] | picking a token from logits on the host |
@@ -21,11 +23,13 @@
 compile_error!("SSNAIL memory is little-endian and so must the host be");
 
 pub mod float;
+pub mod hardware;
 pub mod load_port;
 pub mod loader;
 pub mod machine;
 pub mod memory;
 pub mod numerics;
+pub mod observe;
 pub mod port;
 pub mod report;
 pub mod sampler;
@@ -36,6 +40,7 @@ pub mod stream;
 mod execute;
 
 pub use float::Float;
+pub use hardware::Hardware;
 pub use machine::Machine;
 pub use memory::Memory;
 pub use numerics::Numerics;

@@ -1,9 +1,11 @@
-//! [`Machine`]: registers, memory and numerics; one instruction at a time, or a job until it ends.
+//! [`Machine`]: registers, memory and numerics; one instruction at a time, or a job until it ends, with or without
+//! someone who looks on.
 
 use crate::execute::{self, Scratch};
 use crate::load_port::LoadPort;
 use crate::memory::Memory;
 use crate::numerics::Numerics;
+use crate::observe::{Observed, Observer};
 use crate::port::Control;
 use crate::report::{FaultReport, RunError};
 use crate::stats::Stats;
@@ -22,6 +24,7 @@ pub struct Machine {
     numerics: Box<dyn Numerics + Send>,
     scratch: Scratch,
     stats: Stats,
+    observer: Option<Observer>,
 }
 
 /// What an instruction means for the job.
@@ -59,6 +62,7 @@ impl Machine {
             numerics,
             scratch: Scratch::default(),
             stats: Stats::default(),
+            observer: None,
         }
     }
 
@@ -87,6 +91,11 @@ impl Machine {
         &self.stats
     }
 
+    /// Has every instruction and fault from now on shown to an observer, or to nobody.
+    pub fn set_observer(&mut self, observer: Option<Observer>) {
+        self.observer = observer;
+    }
+
     /// Runs the job until it ends; without a job it does nothing. `on_sync` is called at each SYNC with what the CPU
     /// then sees, and may write to it; when it breaks, the job is aborted.
     ///
@@ -105,6 +114,8 @@ impl Machine {
             left -= 1;
             if self.step()?.event == Event::Sync && on_sync(&mut self.memory).is_break() {
                 self.abort();
+                let before = self.before();
+                self.observe(before, Err(Fault::Aborted));
                 return Err(self.report(Fault::Aborted));
             }
         }
@@ -116,7 +127,10 @@ impl Machine {
     /// # Errors
     /// A fault: the job ends, nothing has changed, and PC stays.
     pub fn step(&mut self) -> Result<Retired, RunError> {
-        match self.execute() {
+        let before = self.before();
+        let outcome = self.execute();
+        self.observe(before, outcome.as_ref().map_err(|&fault| fault));
+        match outcome {
             Ok(retired) => {
                 if retired.event == Event::Halt || self.control.stepping || !self.control.busy {
                     self.control.finish(None);
@@ -127,6 +141,24 @@ impl Machine {
                 self.control.finish(Some(fault));
                 Err(self.report(fault))
             }
+        }
+    }
+
+    /// What an observer is to see of the time before an instruction: instructions retired, and registers.
+    fn before(&self) -> Option<(u64, Registers)> {
+        self.observer.is_some().then(|| (self.stats.instructions(), self.regs.clone()))
+    }
+
+    fn observe(&mut self, before: Option<(u64, Registers)>, outcome: Result<&Retired, Fault>) {
+        let Some((number, before)) = before else { return };
+        let word = match outcome {
+            // The instruction may have written over itself.
+            Ok(retired) => Some(retired.instruction.encode()),
+            Err(_) => self.fetch().ok(),
+        };
+        if let Some(observer) = &mut self.observer {
+            let (after, memory) = (&self.regs, &self.memory);
+            observer(&Observed { number, before: &before, word, outcome, after, memory });
         }
     }
 

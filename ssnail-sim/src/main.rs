@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     match cli::run(&Cli::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(e) => match Failure::of(&e) {
             Failure::ReaderGone => ExitCode::SUCCESS,
             failure => {

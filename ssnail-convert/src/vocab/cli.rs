@@ -1,6 +1,6 @@
 //! The subcommands `tokenize`, `detok` and `vocab`.
 
-use super::{DecodeOptions, EncodeOptions, SpecialIds, Tokenizer, VocabData, VocabKind};
+use super::{DecodeOptions, EncodeOptions, SpecialIds, TokenType, Tokenizer, VocabData, VocabKind};
 use crate::gguf::Gguf;
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -181,7 +181,7 @@ fn token_json(tokenizer: &Tokenizer, id: u32) -> Value {
         "id": id,
         "text": String::from_utf8_lossy(tokenizer.text(id).unwrap_or_default()),
         "piece": tokenizer.piece(id),
-        "type": tokenizer.token_type(id).map(|kind| kind.name()),
+        "type": tokenizer.token_type(id).map(TokenType::name),
         "score": tokenizer.score(id),
     })
 }

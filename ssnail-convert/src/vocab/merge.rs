@@ -35,7 +35,11 @@ pub(super) struct Pair {
 #[derive(Default)]
 pub(super) struct Merger {
     pieces: Vec<Piece>,
-    heap: BinaryHeap<Reverse<u64>>,
+    /// The merges possible at the start, `priority << 32 | piece`, in order. Sorting them once is several times
+    /// cheaper than a heap of all.
+    first: Vec<u64>,
+    /// Those that merges made possible.
+    later: BinaryHeap<Reverse<u64>>,
 }
 
 impl Merger {
@@ -65,13 +69,26 @@ impl Merger {
     pub(super) fn run(&mut self, len: usize, merge: impl Fn(Pair) -> Option<(u32, u32)>) {
         let Some(last) = self.pieces.last_mut() else { return };
         last.next = NONE;
-        let mut entries = std::mem::take(&mut self.heap).into_vec();
-        entries.clear();
+        self.first.clear();
         for at in 0..self.pieces.len() - 1 {
-            entries.extend(self.look(at, len, &merge).map(Reverse));
+            let entry = self.look(at, len, &merge);
+            self.first.extend(entry);
         }
-        self.heap = BinaryHeap::from(entries);
-        while let Some(Reverse(entry)) = self.heap.pop() {
+        self.first.sort_unstable();
+        let mut next_first = 0;
+        loop {
+            let first = self.first.get(next_first).copied().unwrap_or(u64::MAX);
+            let later = self.later.peek().map_or(u64::MAX, |entry| entry.0);
+            let entry = first.min(later);
+            // No entry has this value, since its priority would be `NONE`.
+            if entry == u64::MAX {
+                break;
+            }
+            if first <= later {
+                next_first += 1;
+            } else {
+                self.later.pop();
+            }
             let (priority, at) = ((entry >> 32) as u32, entry as u32 as usize);
             let piece = self.pieces[at];
             if piece.priority != priority {
@@ -86,10 +103,10 @@ impl Merger {
                 self.pieces[after as usize].previous = at as u32;
             }
             let right = self.look(at, len, &merge).map(Reverse);
-            self.heap.extend(right);
+            self.later.extend(right);
             if piece.previous != NONE {
                 let left = self.look(piece.previous as usize, len, &merge).map(Reverse);
-                self.heap.extend(left);
+                self.later.extend(left);
             }
         }
     }

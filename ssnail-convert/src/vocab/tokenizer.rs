@@ -45,7 +45,7 @@ pub struct Tokenizer {
 }
 
 enum Algorithm {
-    Spm(Spm),
+    Spm(Box<Spm>),
     Bpe(Box<Bpe>),
     WordPiece(Box<WordPiece>),
 }
@@ -101,7 +101,7 @@ impl Tokenizer {
                 Algorithm::Bpe(Box::new(Bpe::new(&vocab, pre, data.merges.as_ref())?))
             }
             (VocabKind::WordPiece, _) => Algorithm::WordPiece(Box::new(WordPiece::new(&vocab)?)),
-            (VocabKind::SentencePiece | VocabKind::ByteBpe, _) => Algorithm::Spm(Spm::new(&vocab)?),
+            (VocabKind::SentencePiece | VocabKind::ByteBpe, _) => Algorithm::Spm(Box::new(Spm::new(&vocab)?)),
         };
         Ok(Self {
             user_defined: Finder::new(&vocab, &data, false),
@@ -127,7 +127,7 @@ impl Tokenizer {
             match fragment {
                 Fragment::Token(id) => out.push(id),
                 Fragment::Text(ref range) => {
-                    self.encode_text(&text[range.clone()], after_special, scratch, &mut out)
+                    self.encode_text(&text[range.clone()], after_special, scratch, &mut out);
                 }
             }
             after_special = matches!(fragment, Fragment::Token(_));

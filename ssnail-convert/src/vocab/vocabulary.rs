@@ -109,7 +109,7 @@ impl Vocab {
             match (kind, self.kind) {
                 (TokenType::Unused | TokenType::Undefined, _) => {}
                 (TokenType::Control | TokenType::Unknown | TokenType::UserDefined, _) => {
-                    output.extend_from_slice(token)
+                    output.extend_from_slice(token);
                 }
                 (TokenType::Byte, _) => match bytes::byte_of(token) {
                     Some(byte) => output.push(byte),
@@ -117,7 +117,7 @@ impl Vocab {
                 },
                 (TokenType::Normal, VocabKind::ByteBpe) => bytes::unspell(token, &mut output),
                 (TokenType::Normal, VocabKind::SentencePiece | VocabKind::WordPiece) => {
-                    unmark_spaces(token, &mut output)
+                    unmark_spaces(token, &mut output);
                 }
             }
             outputs.push(&output);

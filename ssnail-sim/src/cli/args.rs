@@ -4,13 +4,14 @@ use clap::Args;
 use ssnail_isa::Board;
 use ssnail_sim::sampler::Sampling;
 use ssnail_sim::session::DEFAULT_LIMIT;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What a run takes.
 #[derive(Args)]
 pub(super) struct RunArgs {
     /// The image, as ssnail-convert writes it
-    pub(super) image: PathBuf,
+    #[arg(required = true)]
+    image: Option<PathBuf>,
     /// Text to start from
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "tokens")]
     pub(super) prompt: Option<String>,
@@ -20,6 +21,12 @@ pub(super) struct RunArgs {
     /// Tokens to generate [default: 128, or what the context leaves]
     #[arg(short = 'n', long = "count", value_name = "N")]
     pub(super) count: Option<u32>,
+    /// Compute what the hardware computes, to the bit, instead of what the model means
+    #[arg(long)]
+    pub(super) hw: bool,
+    /// With --hw: without fast kernels, which give the same bits
+    #[arg(long, requires = "hw")]
+    pub(super) plain: bool,
     #[command(flatten)]
     pub(super) sampling: SamplingArgs,
     /// Write the logits of every position that runs to this file: little-endian F32, one row a position
@@ -37,12 +44,38 @@ pub(super) struct RunArgs {
     /// RAM bandwidth of the hardware that --stats expects
     #[arg(long, value_name = "MB/s", default_value = "130", value_parser = positive)]
     pub(super) bandwidth: f64,
+    #[command(flatten)]
+    pub(super) trace: TraceArgs,
     /// Board whose RAM the machine has [default: the smallest that holds the image]
     #[arg(long, value_name = "r3|r6|preview", value_parser = board)]
     pub(super) board: Option<Board>,
     /// Instructions that one job may take
     #[arg(long, value_name = "N", default_value_t = DEFAULT_LIMIT)]
     pub(super) max_instructions: u64,
+}
+
+impl RunArgs {
+    /// The image: clap sees to it that there is one where there is no subcommand.
+    pub(super) fn image(&self) -> &Path {
+        self.image.as_deref().expect("an image is required")
+    }
+}
+
+/// What is written of each instruction.
+#[derive(Args)]
+pub(super) struct TraceArgs {
+    /// Write a record of each instruction that runs to this file, up to the fault where one ends the run
+    #[arg(long, value_name = "FILE")]
+    pub(super) trace: Option<PathBuf>,
+    /// Leave out the first N instructions
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "trace")]
+    pub(super) trace_from: u64,
+    /// Write no more than N records [default: all]
+    #[arg(long, value_name = "N", requires = "trace")]
+    pub(super) trace_count: Option<u64>,
+    /// Write lines to be read instead of the compact form
+    #[arg(long, requires = "trace")]
+    pub(super) trace_text: bool,
 }
 
 /// How tokens are chosen.

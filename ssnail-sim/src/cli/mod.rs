@@ -1,30 +1,47 @@
-//! The command line: `ssnail-sim IMAGE` with the options of a run.
+//! The command line: `ssnail-sim IMAGE` with the options of a run, or a subcommand.
 
 mod args;
 mod display;
 mod logits_file;
+mod output_file;
 mod run;
 mod screen;
 mod stats;
+mod trace;
+mod trace_file;
 
 use anyhow::Result;
-use clap::Parser;
+use clap::{Parser, Subcommand};
 use ssnail_sim::session::SessionError;
 use std::io;
+use std::process::ExitCode;
 
 /// Runs a SSNAIL image as the hardware would: text from a decoder, an embedding from an encoder
 ///
 /// Exit status: 0, 1 when something does not fit (the prompt the context, the image the board), 2 on errors.
 #[derive(Parser)]
-#[command(version)]
+#[command(version, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
     #[command(flatten)]
     run: args::RunArgs,
 }
 
-/// Runs what the command line asks for.
-pub(crate) fn run(cli: &Cli) -> Result<()> {
-    run::run(&cli.run)
+/// What there is besides a run.
+#[derive(Subcommand)]
+enum Command {
+    /// Print or compare traces of runs
+    #[command(subcommand)]
+    Trace(trace::TraceCommand),
+}
+
+/// Runs what the command line asks for; gives the exit status of what was done.
+pub(crate) fn run(cli: &Cli) -> Result<ExitCode> {
+    match &cli.command {
+        Some(Command::Trace(command)) => trace::run(command),
+        None => run::run(&cli.run).map(|()| ExitCode::SUCCESS),
+    }
 }
 
 /// What an error means for the exit status.
@@ -62,9 +79,13 @@ mod tests {
 
     #[test]
     fn the_definition_is_sound_and_every_option_has_help() {
-        Cli::command().debug_assert();
-        for arg in Cli::command().get_arguments() {
-            assert!(arg.get_help().is_some(), "{} has no help", arg.get_id());
+        fn check(command: &clap::Command) {
+            for arg in command.get_arguments() {
+                assert!(arg.get_help().is_some(), "{} has no help", arg.get_id());
+            }
+            command.get_subcommands().for_each(check);
         }
+        Cli::command().debug_assert();
+        check(&Cli::command());
     }
 }

@@ -4,12 +4,13 @@ use super::args::RunArgs;
 use super::logits_file::LogitsFile;
 use super::screen::Screen;
 use super::stats::RunStats;
+use super::trace_file::TraceFile;
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use ssnail_isa::image::{Image, NO_TOKEN, StopReason};
 use ssnail_sim::sampler::{Sampler, Sampling};
 use ssnail_sim::session::SessionError;
-use ssnail_sim::{Float, Session};
+use ssnail_sim::{Float, Hardware, Numerics, Session};
 use ssnail_tok::Tokenizer;
 use std::fs::File;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -36,20 +37,37 @@ struct Report {
 
 /// Loads the image and runs it.
 pub(super) fn run(args: &RunArgs) -> Result<()> {
-    let name = || args.image.display().to_string();
-    let file = File::open(&args.image).with_context(name)?;
+    let name = || args.image().display().to_string();
+    let file = File::open(args.image()).with_context(name)?;
     // SAFETY: a private map that is only read; whoever truncates the file meanwhile ends this process, nothing else.
     let bytes = unsafe { memmap2::Mmap::map(&file) }.with_context(name)?;
     let image = Image::parse(&bytes).with_context(name)?;
     let prompt = prompt(args, &image)?;
-    let mut session = Session::load(&image, args.board, Box::new(Float::new())).with_context(name)?;
+    let mut session = Session::load(&image, args.board, numerics(args)).with_context(name)?;
     session.set_limit(args.max_instructions);
-    if image.is_encoder() {
+    let trace = args.trace.trace.as_deref().map(|path| TraceFile::create(path, &args.trace)).transpose()?;
+    if let Some(trace) = &trace {
+        trace.observe(session.machine_mut());
+    }
+    let ended = if image.is_encoder() {
         embed(args, &mut session, prompt)
     } else {
         generate(args, &image, &mut session, prompt)
+    };
+    // The trace of a run that went astray is what one wants to see most.
+    let traced = trace.map_or(Ok(()), TraceFile::finish);
+    match (ended.map_err(|e| explain(e, args)), traced) {
+        (Err(e), Err(of_trace)) => Err(e.context(format!("no trace was written: {of_trace:#}"))),
+        (ended, traced) => ended.and(traced),
     }
-    .map_err(|e| explain(e, args))
+}
+
+fn numerics(args: &RunArgs) -> Box<dyn Numerics + Send> {
+    match (args.hw, args.plain) {
+        (false, _) => Box::new(Float::new()),
+        (true, false) => Box::new(Hardware::new()),
+        (true, true) => Box::new(Hardware::plain()),
+    }
 }
 
 /// The token ids to start from.
@@ -76,11 +94,11 @@ fn explain(error: anyhow::Error, args: &RunArgs) -> anyhow::Error {
         Some(SessionError::Context { context, .. }) => {
             let hint = format!(
                 "{}: the prompt is too long; shorten it, or convert the model with --ctx above {context}",
-                args.image.display()
+                args.image().display()
             );
             error.context(hint)
         }
-        _ => error.context(args.image.display().to_string()),
+        _ => error.context(args.image().display().to_string()),
     }
 }
 

@@ -1,15 +1,14 @@
 //! Attention: scores, softmax and weighted sum in F64, the query heads of a KV head together, KV heads in parallel.
 
 use super::lanes::{Sum, add_products, total};
-use crate::numerics::{Attention, Cache};
-use half::slice::{HalfBitsSliceExt, HalfFloatSliceExt};
+use crate::numerics::Attention;
 use rayon::prelude::*;
 
 /// Products (positions * heads * dimension) above which heads are shared among threads.
 const PARALLEL: usize = 1 << 15;
 
 pub(super) fn attention(a: &Attention<'_>, q: &[f32], out: &mut [f32]) {
-    let group = a.n_heads / a.n_kv_heads * a.head_dim;
+    let group = a.group() * a.head_dim;
     let one = |(kv_head, (q, out)): (usize, (&[f32], &mut [f32]))| heads(a, kv_head, q, out);
     if a.positions * q.len() < PARALLEL {
         q.chunks_exact(group).zip(out.chunks_exact_mut(group)).enumerate().for_each(one);
@@ -29,7 +28,7 @@ fn heads(a: &Attention<'_>, kv_head: usize, q: &[f32], out: &mut [f32]) {
     // Score of head h at position t stands at h * positions + t.
     let mut weights = vec![0f64; n_heads * positions];
     for t in 0..positions {
-        a.k.read(a, t, kv_head, &mut element);
+        a.k.read(a.start(t, kv_head), &mut element);
         for (h, q) in q.chunks_exact(dim).enumerate() {
             let mut sum = Sum::default();
             add_products(&mut sum, &element, q);
@@ -40,7 +39,7 @@ fn heads(a: &Attention<'_>, kv_head: usize, q: &[f32], out: &mut [f32]) {
 
     let mut sums = vec![0f64; q.len()];
     for t in 0..positions {
-        a.v.read(a, t, kv_head, &mut element);
+        a.v.read(a.start(t, kv_head), &mut element);
         for (h, sums) in sums.chunks_exact_mut(dim).enumerate() {
             let w = weights[h * positions + t];
             sums.iter_mut().zip(&element).for_each(|(s, &v)| *s += w * f64::from(v));
@@ -57,18 +56,4 @@ fn softmax(x: &mut [f64]) {
         sum += *v;
     }
     x.iter_mut().for_each(|v| *v /= sum);
-}
-
-impl Cache<'_> {
-    /// The elements of a head at a position, as F32.
-    fn read(&self, a: &Attention<'_>, position: usize, kv_head: usize, out: &mut [f32]) {
-        let start = (position * a.n_kv_heads + kv_head) * a.head_dim;
-        let range = start..start + a.head_dim;
-        match self {
-            Cache::F32(rows) => out.copy_from_slice(&rows[range]),
-            Cache::F16(rows) => {
-                rows[range].reinterpret_cast::<half::f16>().convert_to_f32_slice(out);
-            }
-        }
-    }
 }
