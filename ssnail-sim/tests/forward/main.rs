@@ -192,6 +192,8 @@ fn any_case() -> impl Strategy<Value = (SynthModel, Vec<u32>)> {
                 seed,
             }
         })
+        // The norm of a few elements can magnify a rounding a thousand times: their difference is all that it keeps.
+        .prop_filter("wide enough for norms", |model| model.dim >= 16)
         .prop_flat_map(|model| {
             let tokens = prop::collection::vec(0..model.vocab, 1..=model.context as usize);
             (Just(model), tokens)
