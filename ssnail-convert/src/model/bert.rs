@@ -61,7 +61,10 @@ impl Bert {
                 .unsupported(what, format!("the output vector has room for {}", layout::OUTPUT_BYTES / 4)));
         }
         if (shape.kv_heads, shape.q_dim()) != (shape.heads, dim) {
-            let what = format!("{} KV heads and {} heads of {}", shape.kv_heads, shape.heads, shape.head_dim);
+            let what = format!(
+                "bert.attention.head_count_kv = {}, with {} heads of {}",
+                shape.kv_heads, shape.heads, shape.head_dim
+            );
             return Err(file.unsupported(what, "bert's heads make up the model's width"));
         }
         file.refuse("attention.causal", "the encoder looks at all positions")?;

@@ -27,7 +27,10 @@ impl Gpt2 {
     pub(super) fn read(file: ModelFile<'_>) -> Result<Self, ModelError> {
         let shape = file.shape()?;
         if (shape.kv_heads, shape.q_dim()) != (shape.heads, shape.dim) {
-            let what = format!("{} KV heads and {} heads of {}", shape.kv_heads, shape.heads, shape.head_dim);
+            let what = format!(
+                "gpt2.attention.head_count_kv = {}, with {} heads of {}",
+                shape.kv_heads, shape.heads, shape.head_dim
+            );
             return Err(file.unsupported(what, "gpt2's fused matrix has q, k and v of the model's width"));
         }
         let eps = file.epsilon("attention.layer_norm_epsilon")?;

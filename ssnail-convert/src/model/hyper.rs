@@ -33,7 +33,7 @@ impl<'a> ModelFile<'a> {
 
     fn key(&self, key: &str) -> String {
         self.used_keys.borrow_mut().insert(key.to_owned());
-        format!("{}.{key}", self.arch)
+        self.full(key)
     }
 
     /// The value of a key under the architecture's prefix.
@@ -71,7 +71,7 @@ impl<'a> ModelFile<'a> {
         if value.is_finite() && value >= 0.0 {
             Ok(value)
         } else {
-            Err(self.mismatch(format!("{}.{key}", self.arch), "a finite number of at least 0", value))
+            Err(self.mismatch(self.full(key), "a finite number of at least 0", value))
         }
     }
 
@@ -95,15 +95,14 @@ impl<'a> ModelFile<'a> {
         let same = info.dims.len() >= dims.len()
             && significant == dims.len()
             && info.dims.iter().zip(dims).all(|(a, b)| *a == u64::from(*b));
-        if same {
-            Ok(info)
-        } else {
-            Err(self.mismatch(
-                format!("tensor `{name}`"),
-                format!("{dims:?} elements"),
-                format!("{:?}", info.dims),
-            ))
+        if !same {
+            let (need, have) = (format!("{dims:?} elements"), format!("{:?}", info.dims));
+            return Err(self.mismatch(format!("tensor `{name}`"), need, have));
         }
+        // No elements: only the type is judged.
+        crate::ggml::dequantize_row(info.ggml_type, &[], &mut [])
+            .map_err(|e| self.unsupported(format!("tensor `{name}`"), e))?;
+        Ok(info)
     }
 
     /// Rows of a tensor whose rows must have `cols` elements.
@@ -173,7 +172,8 @@ impl<'a> ModelFile<'a> {
             return Err(self.unsupported(what, format!("ATTN needs values as long as keys, {head_dim}")));
         }
         if heads * head_dim > MAX_COLUMNS {
-            let what = format!("{heads} heads of {head_dim}");
+            let what =
+                format!("{} = {heads}, of {head_dim} elements each", self.full("attention.head_count"));
             return Err(self.unsupported(what, limit("row of a GEMV", MAX_COLUMNS)));
         }
         let (vocab, rows) = (self.vocab()?, self.rows("token_embd.weight", dim)?);
@@ -205,6 +205,11 @@ impl<'a> ModelFile<'a> {
         }
     }
 
+    /// A key with the architecture's prefix, for messages.
+    pub(super) fn full(&self, key: &str) -> String {
+        format!("{}.{key}", self.arch)
+    }
+
     pub(super) fn unsupported(&self, what: String, why: impl ToString) -> ModelError {
         ModelError::Unsupported { file: self.file(), what, why: why.to_string() }
     }
@@ -223,14 +228,16 @@ fn limit(what: &str, max: u32) -> String {
     format!("the longest {what} of the hardware is {max}")
 }
 
-/// Whether a value switches nothing on: 0, false, an empty array; 1 where it scales.
+/// Whether a value switches nothing on: 0, false, an empty array; 1 where something is multiplied by it.
 fn is_neutral(key: &str, value: &Value<'_>) -> bool {
+    // `attention.scale` takes the place of ATTN's own factor, so that 1 is far from neutral.
+    let multiplies = key != "attention.scale" && (key.contains("scale") || key.ends_with("_factor"));
     match value {
         Value::Bool(on) => !on,
         Value::Array(a) => a.is_empty(),
         v => match (v.as_int(), v.as_float()) {
             (Some(n), _) => n == 0,
-            (_, Some(x)) => x == 0.0 || (x == 1.0 && key.contains("scale")),
+            (_, Some(x)) => x == 0.0 || (x == 1.0 && multiplies),
             _ => false,
         },
     }

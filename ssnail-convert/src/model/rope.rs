@@ -20,11 +20,14 @@ impl Rope {
         }
         let rotated = file.count_or("rope.dimension_count", head_dim, head_dim, "a head has elements")?;
         if !rotated.is_multiple_of(2) {
-            return Err(file.unsupported(format!("rope.dimension_count = {rotated}"), "rotation needs pairs"));
+            return Err(file.unsupported(
+                format!("{} = {rotated}", file.full("rope.dimension_count")),
+                "rotation needs pairs",
+            ));
         }
         let base = file.get::<f32>("rope.freq_base")?.unwrap_or(10000.0);
         if !(base.is_finite() && base > 0.0) {
-            return Err(file.mismatch("rope.freq_base".into(), "a positive number", base));
+            return Err(file.mismatch(file.full("rope.freq_base"), "a positive number", base));
         }
         let factor = linear_factor(file)?;
         let mut frequencies: Vec<f64> = (0..rotated / 2)
@@ -72,15 +75,16 @@ fn linear_factor(file: &ModelFile<'_>) -> Result<f64, ModelError> {
         Some("none") => 1.0,
         None | Some("linear") => factor.or(old).unwrap_or(1.0),
         Some(other) => {
-            return Err(
-                file.unsupported(format!("rope.scaling.type = {other}"), "linear scaling and rope_freqs are")
-            );
+            return Err(file.unsupported(
+                format!("{} = {other}", file.full("rope.scaling.type")),
+                "linear scaling and rope_freqs are",
+            ));
         }
     };
     if factor.is_finite() && factor >= 0.0 {
         Ok(if factor == 0.0 { 1.0 } else { f64::from(factor) })
     } else {
-        Err(file.mismatch("rope.scaling.factor".into(), "a positive number", factor))
+        Err(file.mismatch(file.full("rope.scaling.factor"), "a positive number", factor))
     }
 }
 
