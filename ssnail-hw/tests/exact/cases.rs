@@ -63,7 +63,7 @@ impl Cases {
 
     /// 0 to n - 1.
     pub(crate) fn below(&mut self, n: usize) -> usize {
-        (u64::from(self.bits()) * n as u64 >> 32) as usize
+        ((u64::from(self.bits()) * n as u64) >> 32) as usize
     }
 
     fn chosen(&mut self) -> u32 {
