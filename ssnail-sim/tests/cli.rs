@@ -73,6 +73,18 @@ fn json_is_one_object() {
 }
 
 #[test]
+fn hardware_numerics_are_the_same_with_and_without_kernels() {
+    let f = Folder::new();
+    let logits = |args: &str| {
+        f.out(&format!("d.ssnail --tokens 0,3 -n 2 --logits-out l.bin {args}"));
+        std::fs::read(f.path().join("l.bin")).unwrap()
+    };
+    assert_eq!(logits("--hw"), logits("--hw --plain"));
+    assert_eq!(f.out("d.ssnail --hw"), "Once upon a caf\u{E9}\n");
+    assert_eq!(f.sim("d.ssnail --plain").status.code(), Some(2));
+}
+
+#[test]
 fn sampling_follows_its_seed() {
     let f = Folder::new();
     let run = |args: &str| f.out(&format!("d.ssnail --tokens 2 --json -n 9 {args}"));
