@@ -1,13 +1,13 @@
 //! The bert family of encoders: learned positions and token types, post-norms, GELU, mean or CLS pooling.
 
-use super::emit::Emit;
+use super::emit::{Emit, at};
 use super::hyper::ModelFile;
 use super::kv::{self, Side, Slot};
-use super::{Lowering, ModelError, RunShape, Shape};
+use super::{Lowering, ModelError, RunShape, Shape, tensor};
 use crate::plan::{Object, Objects, Places, Role};
+use ssnail_isa::Opcode;
 use ssnail_isa::image::{Architecture, StopReason, layout, runtime::addr};
 use ssnail_isa::script::{GemvMode, Script};
-use ssnail_isa::{Opcode, Operand};
 
 /// How the vectors of all positions become one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -42,14 +42,6 @@ const KV_PTR: u8 = 3;
 /// This position's row of x, and of q.
 const X_PTR: u8 = 5;
 const Q_PTR: u8 = 6;
-
-const fn at(reg: u8) -> Operand {
-    Operand::Rel { reg, offset: 0 }
-}
-
-fn tensor(layer: u32, name: &str, part: &str) -> String {
-    format!("blk.{layer}.{name}.{part}")
-}
 
 impl Bert {
     pub(super) fn read(file: ModelFile<'_>, pooling: Option<Pooling>) -> Result<Self, ModelError> {

@@ -1,6 +1,6 @@
 //! What all decoders share: the loop over tokens that image.md describes, the KV cache, the classifier.
 
-use super::emit::Emit;
+use super::emit::{Emit, at};
 use super::{RunShape, Shape, kv};
 use crate::plan::Object;
 use ssnail_isa::Operand;
@@ -30,10 +30,6 @@ const EMBED_PTR: u8 = 1;
 pub(super) const POSITION_PTR: u8 = 2;
 /// First of the two address registers of [`super::kv`].
 pub(super) const KV_PTR: u8 = 3;
-
-const fn at(reg: u8) -> Operand {
-    Operand::Rel { reg, offset: 0 }
-}
 
 /// The parts of a decoder that differ by architecture.
 pub(super) trait Decoder {

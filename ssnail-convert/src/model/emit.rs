@@ -5,6 +5,11 @@ use ssnail_isa::Opcode;
 use ssnail_isa::Operand;
 use ssnail_isa::script::{GemvMode, Label, Script};
 
+/// The operand at an address register.
+pub(super) const fn at(reg: u8) -> Operand {
+    Operand::Rel { reg, offset: 0 }
+}
+
 /// A script under construction, the objects it may name, and what N0, N1, N2 are known to hold.
 pub(super) struct Emit<'a> {
     /// The script; instructions without lengths are emitted on it directly, labels through [`Emit::bind`].
@@ -67,7 +72,7 @@ impl<'a> Emit<'a> {
         let m = self.at.matrix(w);
         self.s.lea(a, reg, m.addr, m.row_bytes());
         self.lengths(m.cols, None, None);
-        self.s.deqrow(m.format, Operand::Rel { reg: a, offset: 0 }, dst);
+        self.s.deqrow(m.format, at(a), dst);
     }
 
     /// A vector instruction over `n0` elements.

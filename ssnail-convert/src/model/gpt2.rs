@@ -1,14 +1,14 @@
 //! The gpt2 family: layer norms, learned positions, one fused matrix for q, k and v, GELU.
 
 use super::decoder::{self, Decoder, KV_PTR, POS, POSITION_PTR};
-use super::emit::Emit;
+use super::emit::{Emit, at};
 use super::hyper::ModelFile;
 use super::kv::{self, Side, Slot};
-use super::{Lowering, ModelError, RunShape, Shape};
+use super::{Lowering, ModelError, RunShape, Shape, tensor};
 use crate::plan::{Object, Objects, Places, Role};
+use ssnail_isa::Opcode;
 use ssnail_isa::image::Architecture;
 use ssnail_isa::script::{GemvMode, Script};
-use ssnail_isa::{Opcode, Operand};
 
 /// A gpt2 model.
 #[derive(Debug)]
@@ -17,10 +17,6 @@ pub(super) struct Gpt2 {
     eps: f32,
     /// Whether the classifier is a matrix of its own.
     untied: bool,
-}
-
-fn tensor(layer: u32, name: &str, part: &str) -> String {
-    format!("blk.{layer}.{name}.{part}")
 }
 
 impl Gpt2 {
@@ -110,7 +106,7 @@ impl Decoder for Gpt2 {
     fn embed(&self, e: &mut Emit<'_>) {
         let (dim, x) = (self.shape.dim, e.addr("x"));
         e.s.lea(POSITION_PTR, POS, e.addr("position_embd.weight"), 4 * dim);
-        e.vector(Opcode::Vadd, dim, &[x.into(), Operand::Rel { reg: POSITION_PTR, offset: 0 }, x.into()]);
+        e.vector(Opcode::Vadd, dim, &[x.into(), at(POSITION_PTR), x.into()]);
     }
 
     fn layer(&self, e: &mut Emit<'_>, run: &RunShape, l: u32) {

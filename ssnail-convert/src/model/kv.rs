@@ -1,6 +1,6 @@
 //! The KV cache: its memory, its attention block, and the way of a position's K and V into it.
 
-use super::emit::Emit;
+use super::emit::{Emit, at};
 use super::{KvFormat, RunShape, Shape};
 use crate::plan::{Content, Object};
 use ssnail_isa::check::AttnBlock;
@@ -81,7 +81,7 @@ impl Slot {
         pos: u8,
     ) -> Self {
         e.s.lea(ptr, pos, e.addr(&side.cache(layer)), shape.kv_dim() * kv.bytes());
-        let row = Operand::Rel { reg: ptr, offset: 0 };
+        let row = at(ptr);
         let work = match kv {
             KvFormat::F32 => row,
             KvFormat::F16 => e.addr(side.buffer()).into(),

@@ -1,15 +1,15 @@
 //! The llama family: RMS norms, rotary positions, grouped-query attention, gated SiLU.
 
 use super::decoder::{self, Decoder, KV_PTR, POS, POSITION_PTR};
-use super::emit::Emit;
+use super::emit::{Emit, at};
 use super::hyper::ModelFile;
 use super::kv::{self, Side, Slot};
 use super::rope::Rope;
-use super::{KvFormat, Lowering, ModelError, RunShape, Shape};
+use super::{KvFormat, Lowering, ModelError, RunShape, Shape, tensor};
 use crate::plan::{Content, Object, Objects, Places, Role};
+use ssnail_isa::Opcode;
 use ssnail_isa::image::Architecture;
 use ssnail_isa::script::{GemvMode, Script};
-use ssnail_isa::{Opcode, Operand};
 
 /// A llama model.
 #[derive(Debug)]
@@ -32,10 +32,6 @@ struct LayerBiases {
 }
 
 const NORMS: [&str; 2] = ["attn_norm", "ffn_norm"];
-
-fn tensor(layer: u32, name: &str, part: &str) -> String {
-    format!("blk.{layer}.{name}.{part}")
-}
 
 impl Llama {
     pub(super) fn read(file: ModelFile<'_>) -> Result<Self, ModelError> {
@@ -145,7 +141,7 @@ impl Decoder for Llama {
         let (s, has) = (&self.shape, &self.layers[l as usize]);
         let (x, xb, q, att, h, u) =
             (e.addr("x"), e.addr("xb"), e.addr("q"), e.addr("att"), e.addr("h"), e.addr("u"));
-        let angles = Operand::Rel { reg: POSITION_PTR, offset: 0 };
+        let angles = at(POSITION_PTR);
         let w = |name: &str| tensor(l, name, "weight");
 
         e.norm(Opcode::Rmsnorm, s.dim, self.eps, x, &w("attn_norm"), xb);

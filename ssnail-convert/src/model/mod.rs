@@ -163,6 +163,11 @@ pub trait Lowering: std::fmt::Debug + Send + Sync {
     }
 }
 
+/// GGUF's name of a tensor of a layer; `part` is weight or bias.
+fn tensor(layer: u32, name: &str, part: &str) -> String {
+    format!("blk.{layer}.{name}.{part}")
+}
+
 /// Reads a model and checks that its script can do everything the file asks for.
 ///
 /// `pooling` says how an encoder pools where its file does not.
