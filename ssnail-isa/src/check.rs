@@ -14,7 +14,9 @@ use crate::fault::Fault;
 use crate::format::Format;
 use crate::instr::{Instruction, Operand};
 use crate::map::AddressMap;
-use crate::table::{Access, Extent, GEMV_F16, MAX_HEAD_DIM, MAX_HEADS, MAX_POSITIONS, Opcode, WordField};
+use crate::table::{
+    Access, Extent, GEMV_ACCUMULATE, GEMV_F16, MAX_HEAD_DIM, MAX_HEADS, MAX_POSITIONS, Opcode, WordField,
+};
 
 /// The architectural registers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -30,7 +32,7 @@ pub struct Registers {
 }
 
 /// Bytes of RAM that an operand covers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Span {
     /// First address.
     pub addr: u32,
@@ -39,13 +41,17 @@ pub struct Span {
 }
 
 impl Span {
+    /// The address after the last byte.
+    pub fn end(&self) -> u64 {
+        u64::from(self.addr) + u64::from(self.len)
+    }
+
     /// Whether the two have a byte in common.
     pub fn overlaps(&self, other: &Span) -> bool {
-        let end = |s: &Span| u64::from(s.addr) + u64::from(s.len);
         self.len > 0
             && other.len > 0
-            && u64::from(self.addr) < end(other)
-            && u64::from(other.addr) < end(self)
+            && u64::from(self.addr) < other.end()
+            && u64::from(other.addr) < self.end()
     }
 }
 
@@ -124,6 +130,19 @@ impl Checked {
             |field: &WordField| matches!(field, WordField::Addr(_, Access::Write | Access::ReadWrite, _));
         let at = op.spec().words().iter().position(writes)?;
         Some(self.xyz[at]).filter(|span| span.len > 0)
+    }
+
+    /// What `i` with these operands reads. A destination is among it where its old contents count.
+    pub fn read(&self, i: &Instruction) -> impl Iterator<Item = Span> + use<> {
+        let accumulates = i.op == Opcode::Gemv && i.b & GEMV_ACCUMULATE != 0;
+        let reads = move |field: &WordField| match field {
+            WordField::Addr(_, Access::Read | Access::ReadWrite, _) => true,
+            WordField::Addr(_, Access::Write, _) => accumulates,
+            _ => false,
+        };
+        let words = i.op.spec().words().into_iter().zip(self.xyz);
+        let caches = self.attn.map(|(_, k, v)| [k, v]).into_iter().flatten();
+        words.filter(move |(f, _)| reads(f)).map(|(_, span)| span).chain(caches).filter(|span| span.len > 0)
     }
 }
 
