@@ -76,7 +76,7 @@ impl Numerics for Hardware {
             let chunks = y.par_chunks_mut(rows).enumerate();
             match w.packed {
                 Some(packed) => {
-                    chunks.for_each(|(n, y)| packed.gemv(kernel, input, n * rows / GROUP, y, accumulate))
+                    chunks.for_each(|(n, y)| packed.gemv(kernel, input, n * rows / GROUP, y, accumulate));
                 }
                 None => chunks.zip(matrix.bytes.par_chunks(rows * matrix.row_bytes())).for_each(
                     |((_, y), bytes)| fast::gemv(kernel, Matrix { bytes, ..matrix }, input, y, accumulate),

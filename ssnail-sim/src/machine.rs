@@ -220,7 +220,7 @@ impl Machine {
         };
         match (output, step.operands.written(op)) {
             (Output::Register(value), _) => {
-                scalar::set(&mut self.regs, usize::from(step.instruction.a & 15), value)
+                scalar::set(&mut self.regs, usize::from(step.instruction.a & 15), value);
             }
             (output, Some(to)) => memory.bytes_mut(to).copy_from_slice(scratch.result(output)),
             (_, None) => {}
