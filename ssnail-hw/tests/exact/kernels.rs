@@ -5,12 +5,6 @@ use ssnail_hw::fast::{self, GROUP, Input, Kernel, PackedMatrix};
 use ssnail_hw::{Matrix, gemv};
 use ssnail_isa::Format;
 
-fn kernels() -> Vec<Kernel> {
-    let mut all = vec![Kernel::PORTABLE, Kernel::best()];
-    all.dedup();
-    all
-}
-
 /// A matrix of any size up to 40 rows and some blocks, x, old y, and what the plain version makes of them.
 struct Case {
     format: Format,
@@ -77,7 +71,7 @@ fn rows_where_they_stand() {
     for n in 0..matrices() {
         let case = Case::new(&mut c, Format::ALL[n as usize % 5]);
         input.prepare(case.format, &case.x);
-        for kernel in kernels() {
+        for kernel in Kernel::all() {
             let mut y = case.old.clone();
             fast::gemv(kernel, case.matrix(), &input, &mut y, case.accumulate);
             case.check("in place", kernel, &y);
@@ -94,7 +88,7 @@ fn packed_rows() {
         input.prepare(case.format, &case.x);
         let packed = PackedMatrix::new(case.matrix()).unwrap();
         assert_eq!(packed.rows(), case.old.len());
-        for kernel in kernels() {
+        for kernel in Kernel::all() {
             let mut y = case.old.clone();
             // In parts, as threads would.
             let part = GROUP * (1 + c.below(2));
@@ -120,12 +114,41 @@ fn extreme_integers() {
                 let (mut want, mut got, mut input) = ([0.0; 16], [0.0; 16], Input::new());
                 gemv::gemv(w, &x, &mut want, false);
                 input.prepare(format, &x);
-                for kernel in kernels() {
+                for kernel in Kernel::all() {
                     fast::gemv(kernel, w, &input, &mut got, false);
                     assert_eq!(bits(&got), bits(&want));
                     PackedMatrix::new(w).unwrap().gemv(kernel, &input, 0, &mut got, false);
                     assert_eq!(bits(&got), bits(&want));
                 }
+            }
+        }
+    }
+}
+
+/// Several inputs at a time, in place and packed, against one after the other by the plain version.
+#[test]
+fn several_inputs() {
+    let mut c = Cases::new(52);
+    for n in 0..matrices() {
+        let case = Case::new(&mut c, Format::ALL[n as usize % 5]);
+        let (w, rows) = (case.matrix(), case.old.len());
+        let xs: Vec<Vec<f32>> = (0..c.below(11)).map(|_| floats(&c.vector(case.columns))).collect();
+        let mut inputs: Vec<Input> = xs.iter().map(|_| Input::new()).collect();
+        inputs.iter_mut().zip(&xs).for_each(|(input, x)| input.prepare(case.format, x));
+        let inputs: Vec<&Input> = inputs.iter().collect();
+        let old: Vec<f32> = (0..xs.len()).flat_map(|_| floats(&c.vector(rows))).collect();
+        let mut want = old.clone();
+        want.chunks_mut(rows).zip(&xs).for_each(|(y, x)| gemv::gemv(w, x, y, case.accumulate));
+        for kernel in Kernel::all() {
+            let mut got = old.clone();
+            let mut ys: Vec<&mut [f32]> = got.chunks_mut(rows).collect();
+            fast::gemm(kernel, w, &inputs, &mut ys, case.accumulate);
+            assert_eq!(bits(&got), bits(&want), "in place {} {} {xs:?}", kernel.name(), case.format);
+            if let Some(packed) = PackedMatrix::new(w) {
+                let mut got = old.clone();
+                let mut ys: Vec<&mut [f32]> = got.chunks_mut(rows).collect();
+                packed.gemm(kernel, &inputs, 0, &mut ys, case.accumulate);
+                assert_eq!(bits(&got), bits(&want), "packed {} {} {xs:?}", kernel.name(), case.format);
             }
         }
     }
