@@ -5,12 +5,15 @@
 //! [`gemv()`] reads a matrix where it stands. A [`PackedMatrix`] holds a copy in the order in which the kernels read, and
 //! has to be made again when the original changes. Threads are the caller's business: give each some of the rows.
 
+mod attention;
 mod float;
 mod input;
 mod packed;
 mod quantised;
 mod simd;
+mod table;
 
+pub use attention::{AttentionScratch, attention};
 pub use input::Input;
 pub use packed::{GROUP, PackedMatrix};
 

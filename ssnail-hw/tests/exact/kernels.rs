@@ -1,8 +1,8 @@
 //! Fast kernels against the plain versions, on any bits.
 
 use crate::cases::{Cases, bits, count, floats};
-use ssnail_hw::fast::{self, GROUP, Input, Kernel, PackedMatrix};
-use ssnail_hw::{Matrix, gemv};
+use ssnail_hw::fast::{self, AttentionScratch, GROUP, Input, Kernel, PackedMatrix};
+use ssnail_hw::{Attention, Cache, Matrix, attention, gemv};
 use ssnail_isa::Format;
 
 /// A matrix of any size up to 40 rows and some blocks, x, old y, and what the plain version makes of them.
@@ -157,4 +157,42 @@ fn several_inputs() {
 #[test]
 fn floats_are_not_packed() {
     assert!(PackedMatrix::new(Matrix { bytes: &[0; 4], format: Format::F32, columns: 1 }).is_none());
+}
+
+/// Any part of the heads, both kinds of cache, head sizes that vectors do not divide.
+#[test]
+fn attention_by_kernels() {
+    let mut c = Cases::new(53);
+    let mut scratch = AttentionScratch::new();
+    for n in 0..matrices() {
+        let (n_kv_heads, group) = (1 + c.below(3), 1 + c.below(6));
+        let (head_dim, positions) = (1 + c.below(if n % 2 == 0 { 70 } else { 20 }), 1 + c.below(80));
+        let (heads, row) = (n_kv_heads * group, n_kv_heads * head_dim);
+        let mut ordinary = |n: usize| -> Vec<f32> {
+            // A softmax of wild numbers has a single weight that is not 0, or is NaN; so half of the cases are tame.
+            let numbers = |c: &mut Cases| (c.bits() >> 8) as f32 / (1 << 22) as f32 - 2.0;
+            if c.below(2) == 0 { (0..n).map(|_| numbers(&mut c)).collect() } else { floats(&c.vector(n)) }
+        };
+        let (q, k, v) = (ordinary(heads * head_dim), ordinary(positions * row), ordinary(positions * row));
+        let halves =
+            |x: &[f32]| -> Vec<u16> { x.iter().map(|&x| ssnail_hw::scalar::f32_to_f16(x)).collect() };
+        let (mut k16, v16) = (halves(&k), halves(&v));
+        if c.below(4) == 0 {
+            k16.iter_mut().for_each(|k| *k = c.half());
+        }
+        let caches = [(Cache::F32(&k), Cache::F32(&v)), (Cache::F16(&k16), Cache::F16(&v16))];
+        for (k, v) in caches {
+            let a = Attention { n_heads: heads, n_kv_heads, head_dim, positions, k, v };
+            let mut want = vec![0.0; q.len()];
+            attention::attention(&a, &q, &mut want);
+            let first = c.below(heads);
+            let part = first..first + 1 + c.below(heads - first);
+            for (kernel, part) in Kernel::all().into_iter().flat_map(|k| [(k, 0..heads), (k, part.clone())]) {
+                let elements = part.start * head_dim..part.end * head_dim;
+                let mut out = vec![9.0; elements.len()];
+                fast::attention(kernel, &a, part.start, &q[elements.clone()], &mut out, &mut scratch);
+                assert_eq!(bits(&out), bits(&want[elements]), "{} {part:?} {q:?} {a:?}", kernel.name());
+            }
+        }
+    }
 }

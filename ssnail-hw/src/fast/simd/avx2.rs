@@ -158,6 +158,12 @@ impl Simd for Avx2 {
     }
 
     #[inline(always)]
+    fn le(self, a: Self::F, b: Self::F) -> Self::M {
+        // SAFETY: as above.
+        unsafe { [_mm256_cmp_ps::<_CMP_LE_OQ>(a[0], b[0]), _mm256_cmp_ps::<_CMP_LE_OQ>(a[1], b[1])] }
+    }
+
+    #[inline(always)]
     fn select(self, m: Self::M, yes: Self::F, no: Self::F) -> Self::F {
         both!(_mm256_blendv_ps(no, yes, m))
     }

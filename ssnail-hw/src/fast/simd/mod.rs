@@ -65,6 +65,8 @@ pub(super) trait Simd: Copy {
     fn mul(self, a: Self::F, b: Self::F) -> Self::F;
     /// a < b; no for NaN.
     fn lt(self, a: Self::F, b: Self::F) -> Self::M;
+    /// a <= b; no for NaN.
+    fn le(self, a: Self::F, b: Self::F) -> Self::M;
     /// `yes` where `m`, else `no`.
     fn select(self, m: Self::M, yes: Self::F, no: Self::F) -> Self::F;
     /// The canonical NaN for every NaN.

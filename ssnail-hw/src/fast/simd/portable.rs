@@ -88,6 +88,11 @@ impl Simd for Portable {
     }
 
     #[inline(always)]
+    fn le(self, a: Self::F, b: Self::F) -> Self::M {
+        zip(a, b, |a, b| a <= b)
+    }
+
+    #[inline(always)]
     fn select(self, m: Self::M, yes: Self::F, no: Self::F) -> Self::F {
         from_fn(|i| if m[i] { yes[i] } else { no[i] })
     }
