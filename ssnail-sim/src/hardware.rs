@@ -3,19 +3,21 @@
 //! The bits are the same with and without fast kernels and for any number of threads, which share rows and heads.
 
 use crate::numerics::{Attention, Matrix, Numerics, Product, Weights};
+use crate::share;
 use rayon::prelude::*;
-use ssnail_hw::fast::{self, GROUP, Input, Kernel, PackedMatrix};
+use ssnail_hw::fast::{self, AttentionScratch, GROUP, Input, Kernel, PackedMatrix};
 use ssnail_hw::{attention, gemv, norm, vector};
 use ssnail_isa::Format;
+use std::cell::RefCell;
 
-/// Weights above which a product is worth sharing among threads.
-const PARALLEL: usize = 1 << 17;
-/// Weights that a thread takes at a time, about.
-const SHARE: usize = 1 << 16;
 /// Turns of a loop side by side.
 const TURNS: usize = 32;
 /// Products (positions * heads * dimension) above which heads are shared among threads.
 const PARALLEL_HEADS: usize = 1 << 15;
+
+thread_local! {
+    static SCRATCH: RefCell<AttentionScratch> = RefCell::default();
+}
 
 /// Hardware numerics.
 #[derive(Debug)]
@@ -64,25 +66,16 @@ impl Numerics for Hardware {
             return;
         };
         self.inputs.resize_with(self.inputs.len().max(products.len()), Input::new);
-        for (product, input) in products.iter_mut().zip(&mut self.inputs) {
-            input.prepare(matrix.format, product.x);
-            let input = &*input;
-            let y = &mut *product.y;
-            let rows = if matrix.columns * y.len() < PARALLEL {
-                y.len()
-            } else {
-                (SHARE / matrix.columns).next_multiple_of(GROUP).max(GROUP)
-            };
-            let chunks = y.par_chunks_mut(rows).enumerate();
-            match w.packed {
-                Some(packed) => {
-                    chunks.for_each(|(n, y)| packed.gemv(kernel, input, n * rows / GROUP, y, accumulate));
-                }
-                None => chunks.zip(matrix.bytes.par_chunks(rows * matrix.row_bytes())).for_each(
-                    |((_, y), bytes)| fast::gemv(kernel, Matrix { bytes, ..matrix }, input, y, accumulate),
-                ),
+        self.inputs.iter_mut().zip(&*products).for_each(|(input, p)| input.prepare(matrix.format, p.x));
+        let inputs: Vec<&Input> = self.inputs[..products.len()].iter().collect();
+        let row_bytes = matrix.row_bytes();
+        share::rows(matrix.columns, GROUP, products, |rows, ys| match w.packed {
+            Some(packed) => packed.gemm(kernel, &inputs, rows.start / GROUP, ys, accumulate),
+            None => {
+                let bytes = &matrix.bytes[rows.start * row_bytes..rows.end * row_bytes];
+                fast::gemm(kernel, Matrix { bytes, ..matrix }, &inputs, ys, accumulate);
             }
-        }
+        });
     }
 
     fn deqrow(&self, format: Format, row: &[u8], z: &mut [f32]) {
@@ -110,13 +103,20 @@ impl Numerics for Hardware {
     }
 
     fn attn(&self, a: Attention<'_>, q: &[f32], out: &mut [f32]) {
-        if self.kernel.is_none() || a.positions * q.len() < PARALLEL_HEADS {
+        let Some(kernel) = self.kernel else {
             return attention::attention(&a, q, out);
+        };
+        let attend = |first: usize, q: &[f32], out: &mut [f32]| {
+            SCRATCH.with_borrow_mut(|scratch| fast::attention(kernel, &a, first, q, out, scratch));
+        };
+        if a.positions * q.len() < PARALLEL_HEADS || rayon::current_num_threads() == 1 {
+            return attend(0, q, out);
         }
-        q.par_chunks_exact(a.head_dim)
-            .zip(out.par_chunks_exact_mut(a.head_dim))
-            .enumerate()
-            .for_each(|(h, (q, out))| attention::attend(&a, h / a.group(), q, out));
+        // The heads of a group share what is read of K and V.
+        let group = a.group() * a.head_dim;
+        q.par_chunks(group).zip(out.par_chunks_mut(group)).enumerate().for_each(|(n, (q, out))| {
+            attend(n * a.group(), q, out);
+        });
     }
 
     fn layernorm(&self, x: &[f32], gain: &[f32], bias: &[f32], eps: f32, z: &mut [f32]) {

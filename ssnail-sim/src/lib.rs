@@ -11,6 +11,7 @@
 //! | [`report`] | what went wrong, for people |
 //! | `execute`, `scalar` | what vector instructions compute; all other effects |
 //! | [`ahead`] | turns of a loop side by side |
+//! | `share` | rows of a product among threads |
 //! | `repack`, `watch` | copies of weights for the kernels; writes where a copy was made |
 //! | [`stats`] | counts of instructions and RAM traffic |
 //! | [`numerics`] | the arithmetic that a machine is given |
@@ -44,6 +45,7 @@ pub mod stream;
 mod execute;
 mod repack;
 mod scalar;
+mod share;
 mod watch;
 
 pub use float::Float;

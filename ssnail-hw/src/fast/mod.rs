@@ -8,7 +8,7 @@
 mod attention;
 mod float;
 mod input;
-mod packed;
+pub mod packed;
 mod quantised;
 mod simd;
 mod table;

@@ -1,4 +1,5 @@
-//! Quantised matrices repacked so that a kernel reads them from one end to the other.
+//! Quantised matrices repacked so that a kernel reads them from one end to the other: those of [`super`], and those of
+//! others who know the order.
 //!
 //! Rows are taken 16 at a time, a [`GROUP`]; missing ones are zero. Per group and block: the 16 scales, F16; then for
 //! Q8_0 the bytes 4j to 4j+3 of the 16 rows, row after row, for j = 0 to 7; for Q4_0 likewise the bytes of nibbles, for
@@ -13,9 +14,9 @@ use ssnail_isa::Format;
 /// Rows of a group.
 pub const GROUP: usize = 16;
 /// Bytes of the 16 scales.
-pub(super) const SCALES: usize = 2 * GROUP;
+pub const SCALES: usize = 2 * GROUP;
 /// Bytes that 16 rows have in a step: 4 each.
-pub(super) const STEP: usize = 4 * GROUP;
+pub const STEP: usize = 4 * GROUP;
 
 /// Bytes of a [`Unit`].
 const UNIT: usize = 32;
@@ -53,6 +54,15 @@ impl PackedMatrix {
     /// Rows.
     pub fn rows(&self) -> usize {
         self.rows
+    }
+
+    /// The blocks of group `group`, each as the module describes it.
+    ///
+    /// # Panics
+    /// If there is no such group.
+    pub fn group(&self, group: usize) -> &[u8] {
+        let units = GROUP * self.format.row_bytes(self.columns as u64) as usize / UNIT;
+        bytes_of(&self.units[group * units..][..units])
     }
 
     /// y = W * x, or y += W * x, for the rows from group `first` on, as many as `y` has elements.

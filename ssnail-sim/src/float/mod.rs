@@ -6,18 +6,25 @@
 
 mod attention;
 mod gemv;
+mod input;
 mod lanes;
 mod vector;
 
-use crate::numerics::{Attention, Numerics, Product, Weights};
+use crate::numerics::{Attention, Matrix, Numerics, Product, Weights};
 use half::slice::{HalfBitsSliceExt, HalfFloatSliceExt};
+use input::Input;
+use ssnail_hw::fast::PackedMatrix;
 use ssnail_isa::Format;
+
+/// Turns of a loop side by side.
+const TURNS: usize = 32;
 
 /// Float numerics.
 #[derive(Debug, Default)]
 pub struct Float {
-    /// The vector of a GEMV in F64.
-    x: Vec<f64>,
+    kernel: gemv::Kernel,
+    /// The vectors of a GEMV; the next GEMV often has the same.
+    inputs: Vec<Input>,
 }
 
 impl Float {
@@ -33,15 +40,16 @@ impl Numerics for Float {
     }
 
     fn look_ahead(&self) -> usize {
-        32
+        TURNS
+    }
+
+    fn pack(&self, matrix: Matrix<'_>) -> Option<PackedMatrix> {
+        PackedMatrix::new(matrix)
     }
 
     fn gemv(&mut self, w: Weights<'_>, products: &mut [Product<'_>], accumulate: bool) {
-        for Product { x, y } in products {
-            self.x.clear();
-            self.x.extend(x.iter().copied().map(f64::from));
-            gemv::gemv(w.matrix, &self.x, y, accumulate);
-        }
+        let inputs = input::prepared(&mut self.inputs, products, w.matrix.format.is_quantised());
+        gemv::gemv(self.kernel, w, inputs, products, accumulate);
     }
 
     fn deqrow(&self, format: Format, row: &[u8], z: &mut [f32]) {

@@ -1,7 +1,7 @@
 //! Each operation against a formula in plain F64, one element at a time, without anything of the code that it tests.
 
 use super::*;
-use crate::numerics::{Cache, Matrix};
+use crate::numerics::Cache;
 use half::f16;
 use proptest::prelude::*;
 use ssnail_isa::Format;
@@ -205,9 +205,9 @@ proptest! {
         }
     }
 
-    /// Every way to compute a matrix product gives the same bits: threads, instruction sets.
+    /// Any number of threads gives the same bits; kernels are compared in `gemv`.
     #[test]
-    fn a_large_product_is_the_same_on_any_machine(f in 0usize..5, seed in 1u32..1000) {
+    fn a_large_product_is_the_same_on_any_number_of_threads(f in 0usize..5, seed in 1u32..1000) {
         let (format, columns, rows) = (Format::ALL[f], 288, 300);
         let noise = |n: usize| (0..n).map(|i| (i as f32 * seed as f32 * 0.37).sin() * 3.0).collect::<Vec<_>>();
         let (bytes, _) = matrix(format, &noise(rows * columns), columns);
@@ -218,10 +218,7 @@ proptest! {
             pool.install(|| product(w, &x, &mut y, false));
             y
         };
-        let mut plain = vec![0.0; rows];
-        gemv::rows(w, &exact(&x), &mut plain, false);
-        prop_assert_eq!(&by(1), &plain);
-        prop_assert_eq!(&by(3), &plain);
+        prop_assert_eq!(&by(1), &by(3));
     }
 }
 
