@@ -20,6 +20,8 @@
 
 pub mod netlist;
 
+use netlist::Port;
+
 mod constant;
 mod gates;
 mod indexed;
@@ -32,10 +34,14 @@ mod scope;
 mod writer;
 
 /// What a dump became.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verilog {
     /// The modules, leaves first, the top last.
     pub text: String,
+    /// Inputs of the top under their Verilog names, those of no bits left out.
+    pub inputs: Vec<Port>,
+    /// Outputs of the top, likewise.
+    pub outputs: Vec<Port>,
     /// Places of gates that read what nothing drives. A design in order has none.
     pub undriven: Vec<String>,
 }

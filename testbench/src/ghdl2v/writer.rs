@@ -1,7 +1,7 @@
 //! Modules as Verilog text.
 
 use super::names::{Names, plain, ports};
-use super::netlist::{Instance, Module, Netlist};
+use super::netlist::{Instance, Module, Netlist, Port};
 use super::scope::{Reason, Scope, range};
 use super::{Error, Verilog, gates, indexed, memories, muxes, registers};
 use std::collections::HashMap;
@@ -40,7 +40,7 @@ pub(super) fn write(netlist: &Netlist) -> Result<Verilog, Error> {
     let names: HashMap<&str, String> =
         netlist.modules.iter().map(|m| (m.name.as_str(), unique.unique(&plain(&m.name)))).collect();
     let by_name: HashMap<&str, &Module> = netlist.modules.iter().map(|m| (m.name.as_str(), m)).collect();
-    let mut out = Verilog { text: String::new(), undriven: vec![] };
+    let mut out = Verilog::default();
     for m in netlist.modules.iter().rev() {
         let Some(inside) = &m.body else { continue };
         let scope = Scope::new(netlist, m, inside, &by_name)?;
@@ -51,20 +51,31 @@ pub(super) fn write(netlist: &Netlist) -> Result<Verilog, Error> {
         }
         module(&scope, inside, &names[m.name.as_str()], &body, &mut out.text);
         out.undriven.append(&mut body.undriven);
+        let (inputs, outputs) = ports(m);
+        out.inputs = with_bits(&m.inputs, inputs);
+        out.outputs = with_bits(&m.outputs, outputs);
     }
     Ok(out)
+}
+
+/// Ports that have bits, under their Verilog names.
+fn with_bits(ports: &[Port], names: Vec<String>) -> Vec<Port> {
+    let renamed = ports.iter().zip(names).map(|(p, name)| Port { name, width: p.width });
+    renamed.filter(|p| p.width > 0).collect()
 }
 
 /// Head, declarations, statements, and what the outputs are.
 fn module(s: &Scope<'_>, inside: &Instance, name: &str, body: &Body, out: &mut String) {
     let m = s.module;
     let (inputs, outputs) = ports(m);
-    let declared = |direction: &str, ports: &[super::netlist::Port], names: &[String]| {
-        let with_bits = ports.iter().zip(names).filter(|(p, _)| p.width > 0);
-        with_bits.map(|(p, n)| format!("  {direction} wire {}{n}", range(p.width))).collect::<Vec<_>>()
+    let declared = |direction: &str, ports: Vec<Port>| {
+        ports
+            .into_iter()
+            .map(|p| format!("  {direction} wire {}{}", range(p.width), p.name))
+            .collect::<Vec<_>>()
     };
-    let mut all = declared("input ", &m.inputs, &inputs);
-    all.append(&mut declared("output", &m.outputs, &outputs));
+    let mut all = declared("input ", with_bits(&m.inputs, inputs));
+    all.append(&mut declared("output", with_bits(&m.outputs, outputs.clone())));
     *out += &format!("module {name} (\n{}\n);\n", all.join(",\n"));
     *out += &body.declarations;
     *out += &body.statements;
