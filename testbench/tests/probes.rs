@@ -19,8 +19,10 @@ use testbench::build::{self, Design, Netlist, Options, Tools};
 use testbench::ghdl2v;
 use testbench::model::{Library, Model, record, replay};
 
-/// Clocks of a recording.
+/// Clocks of the recording of all good probes: each takes as long to replay as the model needs for thousands.
 const CLOCKS: usize = 200;
+/// Clocks after which each silent difference has been seen.
+const SILENT_CLOCKS: usize = 600;
 
 struct Probe {
     name: String,
@@ -128,7 +130,7 @@ fn together(name: &str, probes: &[&Probe], work: &Path) -> Design {
 }
 
 /// Builds, runs random vectors with frequent special values, and records.
-fn recorded(tools: &Tools, design: &Design, work: &Path) -> record::Replay {
+fn recorded(tools: &Tools, design: &Design, work: &Path, clocks: usize) -> record::Replay {
     let lib = work.join("lib");
     std::fs::create_dir_all(&lib).unwrap();
     build::design::analyse(tools, &lib, &design.files, &[]).unwrap();
@@ -149,7 +151,7 @@ fn recorded(tools: &Tools, design: &Design, work: &Path) -> record::Replay {
             _ => r >> 32,
         }
     };
-    for k in 0..CLOCKS {
+    for k in 0..clocks {
         let (va, mut vb, vc, how) = (word(), word(), word(), word());
         match how % 16 {
             0 | 1 => vb = va,
@@ -172,7 +174,7 @@ fn converted_probes_do_what_ghdl_simulates() {
     let all = probes();
     let good: Vec<_> = all.iter().filter(|p| p.expected == "same").collect();
     let design = together("probes_same", &good, work.path());
-    let recording = recorded(&tools, &design, work.path());
+    let recording = recorded(&tools, &design, work.path(), CLOCKS);
     let said = replay(&tools, &recording).unwrap();
     println!("{} probes: {said}", good.len());
     assert!(good.len() >= 400);
@@ -185,7 +187,7 @@ fn silent_differences_are_the_known_ones() {
     let all = probes();
     let silent: Vec<_> = all.iter().filter(|p| p.expected == "differs").collect();
     let design = together("probes_differ", &silent, work.path());
-    let recording = recorded(&tools, &design, work.path());
+    let recording = recorded(&tools, &design, work.path(), SILENT_CLOCKS);
     let mut known: Vec<_> = silent.iter().map(|p| format!("y_{}", p.name)).collect();
     known.sort();
     assert_eq!(record::differing(&tools, &recording).unwrap(), known);
