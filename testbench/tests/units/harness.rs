@@ -71,7 +71,7 @@ impl Unit {
         }
     }
 
-    fn replay(&mut self) {
+    pub fn replay(&mut self) {
         let Some((_folder, _)) = self.recording.take() else { return };
         let recorded = self.model.end_record().unwrap().unwrap();
         let said = replay(&self.tools, &recorded).unwrap_or_else(|e| panic!("{e}"));
