@@ -40,15 +40,17 @@ architecture rtl of fp_table is
   signal c0, c1   : f32_t;
   signal product  : f32_t;
   signal chord    : f32_t;
-  signal a_line   : f32_vec_t(1 to DELAY);
-  signal c0_line  : f32_vec_t(1 to FP_MUL_LATENCY);
+  signal a_line   : f32_vec_t(1 to COEFF_LATENCY - 1);
+  signal x        : f32_t;  -- a, when c1 is there
+  signal x_line   : f32_vec_t(COEFF_LATENCY + 1 to DELAY);
+  signal c0_line  : f32_vec_t(1 to FP_MUL_LATENCY - 1);
+  signal c0_late  : f32_t;  -- c0, when product is there
   signal func_line  : func_vec_t(1 to DELAY);
   signal place_line : place_vec_t(COEFF_LATENCY + 1 to DELAY);
 
 begin
 
   neg_lo <= TABLE_RANGES(to_integer(unsigned(func))).neg_lo;
-  k <= TABLE_RANGES(to_integer(unsigned(func_line(FP_ADD_LATENCY)))).k;
 
   u_shift : entity work.fp_add
     port map (clk => clk, reset => reset, in_valid => in_valid, a => a, b => neg_lo, subtract => '0',
@@ -61,26 +63,28 @@ begin
     port map (clk => clk, addr => segment, c0 => c0, c1 => c1);
 
   u_slope : entity work.fp_mul
-    port map (clk => clk, reset => reset, in_valid => in_valid, a => c1, b => a_line(COEFF_LATENCY),
+    port map (clk => clk, reset => reset, in_valid => in_valid, a => c1, b => x,
               out_valid => open, y => product);
 
   u_chord : entity work.fp_add
-    port map (clk => clk, reset => reset, in_valid => in_valid, a => c0_line(FP_MUL_LATENCY), b => product,
+    port map (clk => clk, reset => reset, in_valid => in_valid, a => c0_late, b => product,
               subtract => '0', out_valid => open, y => chord);
 
   process (clk)
     variable limits : table_range_t;
     variable floor  : unsigned(7 downto 0);
     variable place  : place_t;
-    variable x      : f32_t;
   begin
     if rising_edge(clk) then
-      a_line <= a & a_line(1 to DELAY - 1);
+      a_line <= a & a_line(1 to COEFF_LATENCY - 2);
+      x <= a_line(COEFF_LATENCY - 1);
+      x_line <= x & x_line(COEFF_LATENCY + 1 to DELAY - 1);
       func_line <= func & func_line(1 to DELAY - 1);
-      c0_line <= c0 & c0_line(1 to FP_MUL_LATENCY - 1);
+      c0_line <= c0 & c0_line(1 to FP_MUL_LATENCY - 2);
+      c0_late <= c0_line(FP_MUL_LATENCY - 1);
+      k <= TABLE_RANGES(to_integer(unsigned(func_line(FP_ADD_LATENCY - 1)))).k;
 
       -- lo is negative, hi positive or +0, which -0 equals.
-      x := a_line(COEFF_LATENCY);
       limits := TABLE_RANGES(to_integer(unsigned(func_line(COEFF_LATENCY))));
       place := "000";
       if is_nan(x) = '1' then
@@ -114,7 +118,7 @@ begin
       elsif place_line(DELAY)(1) = '1' then
         y <= (others => '0');
       elsif place_line(DELAY)(0) = '1' then
-        y <= a_line(DELAY);
+        y <= x_line(DELAY);
         if TABLE_RANGES(to_integer(unsigned(func_line(DELAY)))).above_one = '1' then
           y <= F32_ONE;
         end if;
@@ -123,6 +127,9 @@ begin
       valid <= in_valid & valid(1 to FP_TABLE_LATENCY - 1);
       if reset = '1' then
         valid <= (others => '0');
+        -- With a reset these are registers and not the slow ends of shift registers.
+        x <= (others => '0');
+        c0_late <= (others => '0');
       end if;
     end if;
   end process;

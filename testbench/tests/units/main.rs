@@ -200,7 +200,8 @@ fn tables() {
     });
     let any = singles(9, cases(100_000)).enumerate().map(|(i, x)| (i as u64 % 3, x));
     let list = ends.chain(inside.take(cases(200_000))).chain(any);
-    let list = list.map(move |(f, x)| ([f, u64::from(x)], bits(functions[f as usize].eval(f32::from_bits(x)))));
+    let list =
+        list.map(move |(f, x)| ([f, u64::from(x)], bits(functions[f as usize].eval(f32::from_bits(x)))));
     unit.pipelined(latency("FP_TABLE_LATENCY"), list, set, y);
 }
 

@@ -27,7 +27,7 @@ fn block(random: &mut Operands, index: usize) -> [f32; BLOCK] {
 
 impl Unit {
     /// Runs `blocks` blocks, the first without gaps; gives cycles an element of these.
-    pub fn quantise(&mut self, blocks: usize) -> f64 {
+    pub(crate) fn quantise(&mut self, blocks: usize) -> f64 {
         let [valid, x_port, ready, out_valid, out_last, q, scale] =
             ["in_valid", "x", "in_ready", "out_valid", "out_last", "q", "scale"].map(|p| self.model.port(p));
         let mut random = Operands::new(10);
@@ -52,7 +52,10 @@ impl Unit {
             if self.model.is_set(out_valid) {
                 let (x, want) = due.front().expect("a block for each result");
                 let got = (self.model.get(q) as u8 as i8, self.model.get(scale) as u16);
-                assert!(got == (want.q[element], want.d), "element {element} of {x:?}: got {got:X?}, want {want:X?}");
+                assert!(
+                    got == (want.q[element], want.d),
+                    "element {element} of {x:?}: got {got:X?}, want {want:X?}"
+                );
                 element += 1;
                 assert_eq!(self.model.is_set(out_last), element == BLOCK, "out_last");
                 if element == BLOCK {
