@@ -22,7 +22,7 @@ package ssnail_fp_pkg is
   constant FP_MUL_LATENCY      : positive := 6;   -- cycles
   constant F16_TO_F32_LATENCY  : positive := 2;   -- cycles
   constant F32_TO_F16_LATENCY  : positive := 3;   -- cycles
-  constant INT_TO_F32_LATENCY  : positive := 3;   -- cycles
+  constant INT_TO_F32_LATENCY  : positive := 4;   -- cycles
   constant F32_TO_INT8_LATENCY : positive := 2;   -- cycles
   constant FP_COMPARE_LATENCY  : positive := 2;   -- cycles
   -- x - lo, times k, segment, ROM, times c1, plus c0, choice
