@@ -28,6 +28,7 @@ package ssnail_fp_pkg is
   -- x - lo, times k, segment, ROM, times c1, plus c0, choice
   constant FP_TABLE_LATENCY    : positive := 2 * FP_ADD_LATENCY + 2 * FP_MUL_LATENCY + 4;  -- cycles
 
+  constant DOT_INT8_LATENCY    : positive := 6;   -- cycles, from a block's last word
   -- From the edge that takes the operands to the result, nothing being subnormal; a new operation starts with the result
   constant FP_DIV_CYCLES       : positive := 17;  -- cycles
   constant FP_SQRT_CYCLES      : positive := 28;  -- cycles
