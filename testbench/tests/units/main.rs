@@ -2,6 +2,7 @@
 //! cancellation, with and without gaps. `SSNAIL_HDL_LONG=1` runs ten times as many cases.
 
 mod dot;
+mod exact;
 mod harness;
 mod operands;
 mod quantise;
