@@ -41,7 +41,7 @@ fn integer_dot_product() {
         let mut w = 0;
         while w < words || (index + 1 == blocks && !due.is_empty()) {
             clock += 1;
-            let gap = w == words || index % 100 >= 50 && random.word() % 3 == 0;
+            let gap = w == words || index % 100 >= 50 && random.word().is_multiple_of(3);
             unit.model.set(valid, u64::from(!gap));
             if !gap {
                 unit.model.set(first, u64::from(w == 0));

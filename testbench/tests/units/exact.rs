@@ -75,7 +75,7 @@ fn exact_sum() {
             pairs.iter().for_each(|p| sum.add_product(f32::from_bits(p[0]), f32::from_bits(p[1])));
             due.push_back((pairs.clone(), sum.round().to_bits()));
         }
-        let give = at < pairs.len() && (begun % 64 < 32 || random.word() % 3 != 0);
+        let give = at < pairs.len() && (begun % 64 < 32 || !random.word().is_multiple_of(3));
         unit.model.set(valid, u64::from(give));
         if give {
             unit.model.set(a, u64::from(pairs[at][0]));
