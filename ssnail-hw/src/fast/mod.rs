@@ -8,14 +8,18 @@
 mod attention;
 mod float;
 mod input;
+mod norm;
 mod packed;
 mod quantised;
 mod simd;
 mod table;
+mod vector;
 
 pub use attention::{AttentionScratch, attention};
 pub use input::Input;
+pub use norm::{layernorm, meanrows, rmsnorm};
 pub use packed::{GROUP, PackedMatrix};
+pub use vector::{argmax, cvt16, deqrow, gelu, rope, silumul, vadd, vmul};
 
 use crate::operand::Matrix;
 use crate::scalar::{add, canonical};
@@ -48,7 +52,11 @@ impl Kernel {
 
     /// The fastest that this processor can do.
     pub fn best() -> Kernel {
-        Kernel::all()[0]
+        #[cfg(target_arch = "x86_64")]
+        if let Some(s) = simd::avx2::Avx2::new() {
+            return Kernel(Isa::Avx2(s));
+        }
+        Kernel::PORTABLE
     }
 
     /// Name for people.
