@@ -145,12 +145,12 @@ impl Work for Quantise<'_> {
 /// To integers, halves away from zero; 0 for what is not finite.
 #[inline(always)]
 fn round<S: Simd>(s: S, x: S::F) -> S::I {
-    let magnitude = s.from_bits(s.and(s.bits(x), s.splat_i(0x7FFF_FFFF)));
+    let magnitude = s.with_bits(s.and(s.bits(x), s.splat_i(0x7FFF_FFFF)));
     let x = s.select(s.lt(magnitude, s.splat(f32::INFINITY)), x, s.splat(0.0));
     // Truncating x plus the number below a half, with the sign of x, is how LLVM expands `round` where there is no
     // instruction for it: adding a half itself would take the number below a half to 1.
     let sign = s.and(s.bits(x), s.splat_i(i32::MIN));
-    let half = s.from_bits(s.or(sign, s.splat_i(0.5f32.next_down().to_bits() as i32)));
+    let half = s.with_bits(s.or(sign, s.splat_i(0.5f32.next_down().to_bits() as i32)));
     s.truncate(s.add(x, half))
 }
 

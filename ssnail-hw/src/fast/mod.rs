@@ -5,6 +5,8 @@
 //! [`gemv()`] reads a matrix where it stands. A [`PackedMatrix`] holds a copy in the order in which the kernels read, and
 //! has to be made again when the original changes. Threads are the caller's business: give each some of the rows.
 
+#![allow(clippy::needless_range_loop, reason = "arrays of vectors are walked in step, without closures")]
+
 mod attention;
 mod float;
 mod input;
