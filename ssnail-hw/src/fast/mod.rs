@@ -5,17 +5,23 @@
 //! [`gemv()`] reads a matrix where it stands. A [`PackedMatrix`] holds a copy in the order in which the kernels read, and
 //! has to be made again when the original changes. Threads are the caller's business: give each some of the rows.
 
+#![allow(clippy::needless_range_loop, reason = "arrays of vectors are walked in step, without closures")]
+
 mod attention;
 mod float;
 mod input;
+mod norm;
 pub mod packed;
 mod quantised;
 mod simd;
 mod table;
+mod vector;
 
 pub use attention::{AttentionScratch, attention};
 pub use input::Input;
+pub use norm::{layernorm, meanrows, rmsnorm};
 pub use packed::{GROUP, PackedMatrix};
+pub use vector::{argmax, cvt16, deqrow, gelu, rope, silumul, vadd, vmul};
 
 use crate::operand::Matrix;
 use crate::scalar::{add, canonical};
@@ -48,7 +54,11 @@ impl Kernel {
 
     /// The fastest that this processor can do.
     pub fn best() -> Kernel {
-        Kernel::all()[0]
+        #[cfg(target_arch = "x86_64")]
+        if let Some(s) = simd::avx2::Avx2::new() {
+            return Kernel(Isa::Avx2(s));
+        }
+        Kernel::PORTABLE
     }
 
     /// Name for people.

@@ -116,7 +116,7 @@ impl Simd for Avx2 {
         let p = bytes.as_ptr();
         // SAFETY: 32 are there to be read.
         let halves = unsafe { [_mm_loadu_si128(p.cast()), _mm_loadu_si128(p.add(16).cast())] };
-        self.from_bits(both!(_mm256_slli_epi32::<16>(both!(_mm256_cvtepu16_epi32(halves)))))
+        self.with_bits(both!(_mm256_slli_epi32::<16>(both!(_mm256_cvtepu16_epi32(halves)))))
     }
 
     #[inline(always)]
@@ -243,7 +243,7 @@ impl Simd for Avx2 {
     }
 
     #[inline(always)]
-    fn from_bits(self, x: Self::I) -> Self::F {
+    fn with_bits(self, x: Self::I) -> Self::F {
         both!(_mm256_castsi256_ps(x))
     }
 

@@ -94,7 +94,7 @@ pub(super) trait Simd: Copy {
     /// The sum of lanes.
     fn sum_i(self, x: Self::I) -> i32;
     /// The bits as F32.
-    fn from_bits(self, x: Self::I) -> Self::F;
+    fn with_bits(self, x: Self::I) -> Self::F;
     /// To F32, nearest even.
     fn to_f32(self, x: Self::I) -> Self::F;
     /// Towards zero where that fits; any integer elsewhere.

@@ -156,7 +156,7 @@ impl Simd for Portable {
     }
 
     #[inline(always)]
-    fn from_bits(self, x: Self::I) -> Self::F {
+    fn with_bits(self, x: Self::I) -> Self::F {
         x.map(|x| f32::from_bits(x as u32))
     }
 
