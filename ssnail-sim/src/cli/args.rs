@@ -81,7 +81,7 @@ impl EngineArgs {
         match (self.hw, self.plain) {
             (false, _) => Box::new(Float::new()),
             (true, false) => Box::new(Hardware::new()),
-            (true, true) => Box::new(Hardware::plain()),
+            (true, true) => Box::new(ssnail_sim::hardware::Plain),
         }
     }
 
