@@ -13,7 +13,7 @@ mod vector;
 use crate::numerics::{Attention, Matrix, Numerics, Product, Weights};
 use half::slice::{HalfBitsSliceExt, HalfFloatSliceExt};
 use input::Input;
-use ssnail_hw::fast::PackedMatrix;
+use ssnail_hw::fast::{self, PackedMatrix};
 use ssnail_isa::Format;
 
 /// Turns of a loop side by side.
@@ -54,6 +54,10 @@ impl Numerics for Float {
 
     fn deqrow(&self, format: Format, row: &[u8], z: &mut [f32]) {
         format.decode_row(row, z).expect("the machine gives rows of the right length");
+    }
+
+    fn argmax(&self, x: &[f32]) -> u32 {
+        fast::argmax(fast::Kernel::best(), x)
     }
 
     fn vadd(&self, x: &[f32], y: &[f32], z: &mut [f32]) {

@@ -7,13 +7,13 @@ use ssnail_hw::fast::packed::{SCALES, STEP};
 use ssnail_isa::Format;
 use std::arch::x86_64::*;
 
-/// See [`super::Kernel::row`].
+/// The lanes of the sums of as many rows as there are.
 #[target_feature(enable = "avx2,fma,f16c")]
-pub(super) fn row(format: Format, row: &[u8], x: &[f64]) -> Sum {
+pub(super) fn rows<const N: usize>(format: Format, rows: [&[u8]; N], x: &[f64]) -> [Sum; N] {
     match format {
-        Format::F16 => floats::<2>(row, x, eight_f16),
-        Format::Bf16 => floats::<2>(row, x, eight_bf16),
-        _ => floats::<4>(row, x, eight_f32),
+        Format::F16 => floats::<2, N>(rows, x, eight_f16),
+        Format::Bf16 => floats::<2, N>(rows, x, eight_bf16),
+        _ => floats::<4, N>(rows, x, eight_f32),
     }
 }
 
@@ -141,30 +141,37 @@ fn add_products<const P: usize>(
 /// Of weights of `BYTES` bytes each; `eight` converts as many.
 #[inline]
 #[target_feature(enable = "avx2,fma,f16c")]
-fn floats<const BYTES: usize>(
-    row: &[u8],
+fn floats<const BYTES: usize, const N: usize>(
+    rows: [&[u8]; N],
     x: &[f64],
     eight: unsafe fn(&[[u8; BYTES]; LANES]) -> __m256,
-) -> Sum {
-    let mut sums = [_mm256_setzero_pd(); 2];
-    let (whole, rest) = row.as_chunks::<BYTES>().0.as_chunks::<LANES>();
+) -> [Sum; N] {
+    let mut sums = [[_mm256_setzero_pd(); 2]; N];
+    let rows = rows.map(|row| row.as_chunks::<BYTES>().0.as_chunks::<LANES>());
     let (x_whole, x_rest) = x.as_chunks::<LANES>();
-    for (w, x) in whole.iter().zip(x_whole) {
-        // SAFETY: the caller of this function has the features that `eight` needs too; four elements are there to be
-        // read from 0 and from 4 on.
-        let (w, x) = unsafe { (eight(w), [_mm256_loadu_pd(x.as_ptr()), _mm256_loadu_pd(x[4..].as_ptr())]) };
-        sums[0] = _mm256_fmadd_pd(_mm256_cvtps_pd(_mm256_castps256_ps128(w)), x[0], sums[0]);
-        sums[1] = _mm256_fmadd_pd(_mm256_cvtps_pd(_mm256_extractf128_ps::<1>(w)), x[1], sums[1]);
+    let wholes = rows.map(|(whole, _)| &whole[..x_whole.len()]);
+    for (i, x) in x_whole.iter().enumerate() {
+        // SAFETY: four elements are there to be read from 0 and from 4 on.
+        let x = unsafe { [_mm256_loadu_pd(x.as_ptr()), _mm256_loadu_pd(x[4..].as_ptr())] };
+        for (sum, whole) in sums.iter_mut().zip(&wholes) {
+            // SAFETY: the caller of this function has the features that `eight` needs too.
+            let w = unsafe { eight(&whole[i]) };
+            sum[0] = _mm256_fmadd_pd(_mm256_cvtps_pd(_mm256_castps256_ps128(w)), x[0], sum[0]);
+            sum[1] = _mm256_fmadd_pd(_mm256_cvtps_pd(_mm256_extractf128_ps::<1>(w)), x[1], sum[1]);
+        }
     }
-    let mut sum = lanes(sums);
-    if !rest.is_empty() {
-        let mut last = [[0; BYTES]; LANES];
-        last[..rest.len()].copy_from_slice(rest);
-        // SAFETY: as above.
-        let w = eight_floats(unsafe { eight(&last) });
-        sum.iter_mut().zip(w).zip(x_rest).for_each(|((s, w), x)| *s += f64::from(w) * x);
+    let mut out = [Sum::default(); N];
+    for ((out, sum), (_, rest)) in out.iter_mut().zip(sums).zip(rows) {
+        *out = lanes(sum);
+        if !rest.is_empty() {
+            let mut last = [[0; BYTES]; LANES];
+            last[..rest.len()].copy_from_slice(rest);
+            // SAFETY: as above.
+            let w = eight_floats(unsafe { eight(&last) });
+            out.iter_mut().zip(w).zip(x_rest).for_each(|((s, w), x)| *s += f64::from(w) * x);
+        }
     }
-    sum
+    out
 }
 
 #[inline]

@@ -7,7 +7,7 @@ use ssnail_hw::fast::GROUP;
 use ssnail_hw::fast::packed::{SCALES, STEP};
 use ssnail_isa::Format;
 
-/// See [`super::Kernel::row`].
+/// The lanes of an unquantised row's sum.
 pub(super) fn row(format: Format, row: &[u8], x: &[f64]) -> Sum {
     match format {
         Format::F16 => floats::<2>(row, x, |b| f16::from_le_bytes(*b).to_f32()),
