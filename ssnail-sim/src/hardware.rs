@@ -5,7 +5,7 @@
 use crate::numerics::{Attention, Matrix, Numerics, Product, Weights};
 use crate::share;
 use rayon::prelude::*;
-use ssnail_hw::fast::{self, AttentionScratch, GROUP, Input, Kernel, PackedMatrix};
+use ssnail_hw::fast::{self, AttentionScratch, GROUP, Input, Kernel, PackedMatrix, Pages};
 use ssnail_hw::{attention, gemv, norm, vector};
 use ssnail_isa::Format;
 use std::cell::RefCell;
@@ -49,8 +49,8 @@ impl Numerics for Hardware {
         TURNS
     }
 
-    fn pack(&self, matrix: Matrix<'_>) -> Option<PackedMatrix> {
-        PackedMatrix::new(matrix)
+    fn pack(&self, matrix: Matrix<'_>, pages: &mut Pages) -> Option<PackedMatrix> {
+        PackedMatrix::new_in(matrix, pages)
     }
 
     fn gemv(&mut self, w: Weights<'_>, products: &mut [Product<'_>], accumulate: bool) {

@@ -157,6 +157,7 @@ fn sums<S: Simd, W: Weights<BYTES>, const BYTES: usize, const R: usize>(
         let mut w = [&rows[0].last; R];
         for r in 0..R {
             w[r] = &rows[r].whole[v];
+            s.prefetch(w[r].as_ptr());
         }
         tile.add::<W, BYTES>(s, w, x);
     }

@@ -12,6 +12,7 @@ mod float;
 mod input;
 mod norm;
 pub mod packed;
+mod pages;
 mod quantised;
 mod simd;
 mod table;
@@ -21,6 +22,7 @@ pub use attention::{AttentionScratch, attention};
 pub use input::Input;
 pub use norm::{layernorm, meanrows, rmsnorm};
 pub use packed::{GROUP, PackedMatrix};
+pub use pages::Pages;
 pub use vector::{argmax, cvt16, deqrow, gelu, rope, silumul, vadd, vmul};
 
 use crate::operand::Matrix;

@@ -13,7 +13,7 @@ mod vector;
 use crate::numerics::{Attention, Matrix, Numerics, Product, Weights};
 use half::slice::{HalfBitsSliceExt, HalfFloatSliceExt};
 use input::Input;
-use ssnail_hw::fast::{self, PackedMatrix};
+use ssnail_hw::fast::{self, PackedMatrix, Pages};
 use ssnail_isa::Format;
 
 /// Turns of a loop side by side.
@@ -43,8 +43,8 @@ impl Numerics for Float {
         TURNS
     }
 
-    fn pack(&self, matrix: Matrix<'_>) -> Option<PackedMatrix> {
-        PackedMatrix::new(matrix)
+    fn pack(&self, matrix: Matrix<'_>, pages: &mut Pages) -> Option<PackedMatrix> {
+        PackedMatrix::new_in(matrix, pages)
     }
 
     fn gemv(&mut self, w: Weights<'_>, products: &mut [Product<'_>], accumulate: bool) {

@@ -6,7 +6,7 @@
 //! -4 * sum(x), so that two lanes together take 8 * sum(x) off. Of a lane's own x that leaves (n - 4) * x, at most
 //! 11 * 127, of the other 16 at most 4 * 127 each: 30480 in all. Only that end has to fit, since additions wrap.
 
-use super::{LANES, Simd, Work};
+use super::{AHEAD, LANES, Simd, Work};
 use crate::fast::input::Block;
 use crate::scalar::NAN_F32;
 use crate::tables::SEGMENTS;
@@ -70,6 +70,12 @@ impl Simd for Avx2 {
     type Sum4 = [__m256i; 2];
 
     const INPUTS: usize = 4;
+
+    #[inline(always)]
+    fn prefetch(self, here: *const u8) {
+        // SAFETY: a hint, which does nothing where there is no memory.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(here.wrapping_add(AHEAD).cast()) };
+    }
 
     #[inline(always)]
     fn splat(self, x: f32) -> Self::F {

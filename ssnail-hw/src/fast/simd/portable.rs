@@ -28,6 +28,9 @@ impl Simd for Portable {
     const INPUTS: usize = 1;
 
     #[inline(always)]
+    fn prefetch(self, _: *const u8) {}
+
+    #[inline(always)]
     fn splat(self, x: f32) -> Self::F {
         [x; LANES]
     }

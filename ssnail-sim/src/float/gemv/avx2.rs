@@ -149,11 +149,16 @@ fn floats<const BYTES: usize, const N: usize>(
     let mut sums = [[_mm256_setzero_pd(); 2]; N];
     let rows = rows.map(|row| row.as_chunks::<BYTES>().0.as_chunks::<LANES>());
     let (x_whole, x_rest) = x.as_chunks::<LANES>();
+    let ahead = N * x.len();
     let wholes = rows.map(|(whole, _)| &whole[..x_whole.len()]);
     for (i, x) in x_whole.iter().enumerate() {
         // SAFETY: four elements are there to be read from 0 and from 4 on.
         let x = unsafe { [_mm256_loadu_pd(x.as_ptr()), _mm256_loadu_pd(x[4..].as_ptr())] };
         for (sum, whole) in sums.iter_mut().zip(&wholes) {
+            // The rows after these follow in memory; a row is too short for the processor to notice.
+            if i % (64 / (LANES * BYTES)).max(1) == 0 {
+                _mm_prefetch::<_MM_HINT_T0>(whole[i].as_ptr().wrapping_add(ahead).cast());
+            }
             // SAFETY: the caller of this function has the features that `eight` needs too.
             let w = unsafe { eight(&whole[i]) };
             sum[0] = _mm256_fmadd_pd(_mm256_cvtps_pd(_mm256_castps256_ps128(w)), x[0], sum[0]);
