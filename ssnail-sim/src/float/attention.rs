@@ -1,6 +1,6 @@
 //! Attention: scores, softmax and weighted sum in F64, the query heads of a KV head together, KV heads in parallel.
 
-use super::lanes::{Sum, add_products, total};
+use super::lanes::{Sum, add_products, exp, total, vectorised};
 use crate::numerics::{Attention, Cache};
 use rayon::prelude::*;
 use ssnail_hw::fast::{self, Kernel};
@@ -11,31 +11,12 @@ const PARALLEL: usize = 1 << 15;
 
 pub(super) fn attention(a: &Attention<'_>, q: &[f32], out: &mut [f32]) {
     let group = a.group() * a.head_dim;
-    let heads = compiled();
-    let one = |(kv_head, (q, out)): (usize, (&[f32], &mut [f32]))| heads(a, kv_head, q, out);
+    let one = |(kv_head, (q, out)): (usize, (&[f32], &mut [f32]))| vectorised(|| heads(a, kv_head, q, out));
     if a.positions * q.len() < PARALLEL {
         q.chunks_exact(group).zip(out.chunks_exact_mut(group)).enumerate().for_each(one);
     } else {
         q.par_chunks_exact(group).zip(out.par_chunks_exact_mut(group)).enumerate().for_each(one);
     }
-}
-
-type Heads = fn(&Attention<'_>, usize, &[f32], &mut [f32]);
-
-/// The same code, compiled for the vectors that this processor has.
-fn compiled() -> Heads {
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("f16c") {
-        // SAFETY: the processor has what the function is compiled for.
-        return |a, kv_head, q, out| unsafe { heads_avx2(a, kv_head, q, out) };
-    }
-    heads
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,f16c")]
-fn heads_avx2(a: &Attention<'_>, kv_head: usize, q: &[f32], out: &mut [f32]) {
-    heads(a, kv_head, q, out);
 }
 
 /// The query heads that use one KV head.
@@ -82,11 +63,12 @@ fn read(cache: &Cache<'_>, start: usize, out: &mut [f32]) {
     }
 }
 
+#[inline(always)]
 fn softmax(x: &mut [f64]) {
     let max = x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let mut sum = 0.0;
     for v in x.iter_mut() {
-        *v = (*v - max).exp();
+        *v = exp(*v - max);
         sum += *v;
     }
     x.iter_mut().for_each(|v| *v /= sum);

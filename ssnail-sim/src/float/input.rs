@@ -4,6 +4,7 @@
 //! whole number of some power of two: 31 bits with the sign, as two planes of 16 bits. So no element loses more than
 //! 2^-30 of the largest in its block. Where that is more than 2^-22 of some element, a third plane keeps 15 bits more.
 
+use super::lanes::vectorised;
 use crate::numerics::Product;
 
 /// Elements of a block.
@@ -55,7 +56,7 @@ impl Input {
             self.wide.extend(x.iter().copied().map(f64::from));
         }
         if quantised && self.blocks.is_empty() && x.iter().all(|v| v.is_finite()) {
-            self.blocks.extend(x.as_chunks::<BLOCK>().0.iter().map(block));
+            vectorised(|| self.blocks.extend(x.as_chunks::<BLOCK>().0.iter().map(block)));
         }
     }
 
@@ -81,6 +82,7 @@ pub(super) fn prepared<'a>(
     &inputs[..products.len()]
 }
 
+#[inline(always)]
 fn block(x: &[f32; BLOCK]) -> Block {
     let largest = x.iter().fold(0f32, |m, v| m.max(v.abs()));
     // 2^exponent <= largest < 2^(exponent + 1); subnormal numbers count as the smallest normal one.
@@ -93,26 +95,38 @@ fn block(x: &[f32; BLOCK]) -> Block {
         unit: power(exponent - 29),
         third: false,
     };
+    // All of these are integers below 2^45, which F64 computes with exactly.
+    let (third, upper) = (f64::from(1 << THIRD_BITS), f64::from(1 << PLANE_BITS));
     let whole = x.map(|x| round(f64::from(x) * third_unit));
-    let upper = whole.map(|w| (w + (1 << (THIRD_BITS - 1))) >> THIRD_BITS);
-    let rest: [i64; BLOCK] = std::array::from_fn(|i| whole[i] - (upper[i] << THIRD_BITS));
-    out.third = rest.iter().zip(&whole).any(|(rest, whole)| rest.abs() << 22 > whole.abs());
+    let uppers = whole.map(|w| round(w / third));
+    // Halves go up, for the digit below is then -2^15 and not 2^15.
+    let highs = uppers.map(|w| round((w + 0.5) / upper));
+    let mut digits = [[0i32; BLOCK]; PLANES];
     for i in 0..BLOCK {
-        let high = (upper[i] + (1 << (PLANE_BITS - 1))) >> PLANE_BITS;
-        let third = if out.third { rest[i] } else { 0 };
-        for (plane, digit) in [high, upper[i] - (high << PLANE_BITS), third].into_iter().enumerate() {
-            out.planes[plane][i / 4 * 2 + i % 2][i % 4 / 2] = digit as i16;
-            out.eight_sums[plane] += 8 * digit as i32;
+        let rest = whole[i] - uppers[i] * third;
+        out.third |= rest.abs() * f64::from(1 << 22) > whole[i].abs();
+        digits[0][i] = highs[i] as i32;
+        digits[1][i] = (uppers[i] - highs[i] * upper) as i32;
+        digits[2][i] = rest as i32;
+    }
+    if !out.third {
+        digits[2] = [0; BLOCK];
+    }
+    for ((plane, sum), digits) in out.planes.iter_mut().zip(&mut out.eight_sums).zip(&digits) {
+        *sum = 8 * digits.iter().sum::<i32>();
+        for (pairs, &[a, b, c, d]) in plane.as_chunks_mut::<2>().0.iter_mut().zip(digits.as_chunks().0) {
+            *pairs = [[a as i16, c as i16], [b as i16, d as i16]];
         }
     }
     out
 }
 
-/// To nearest, of a number below 2^51.
-fn round(x: f64) -> i64 {
+/// To the nearest integer, of a number below 2^51.
+#[inline(always)]
+fn round(x: f64) -> f64 {
     // 1.5 * 2^52: what is added to it loses its fraction.
     const ROUND: f64 = 6_755_399_441_055_744.0;
-    (x + ROUND - ROUND) as i64
+    x + ROUND - ROUND
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod vector;
 use crate::numerics::{Attention, Matrix, Numerics, Product, Weights};
 use half::slice::{HalfBitsSliceExt, HalfFloatSliceExt};
 use input::Input;
+use lanes::vectorised;
 use ssnail_hw::fast::{self, PackedMatrix, Pages};
 use ssnail_isa::Format;
 
@@ -73,7 +74,7 @@ impl Numerics for Float {
     }
 
     fn silumul(&self, x: &[f32], y: &[f32], z: &mut [f32]) {
-        vector::zip(x, y, z, |x, y| (vector::silu(f64::from(x)) * f64::from(y)) as f32);
+        vectorised(|| vector::zip(x, y, z, |x, y| (vector::silu(f64::from(x)) * f64::from(y)) as f32));
     }
 
     fn rope(&self, x: &mut [f32], table: &[f32]) {
@@ -89,7 +90,7 @@ impl Numerics for Float {
     }
 
     fn gelu(&self, x: &[f32], z: &mut [f32]) {
-        z.iter_mut().zip(x).for_each(|(z, &x)| *z = vector::gelu(f64::from(x)) as f32);
+        vectorised(|| z.iter_mut().zip(x).for_each(|(z, &x)| *z = vector::gelu(f64::from(x)) as f32));
     }
 
     fn meanrows(&self, x: &[f32], z: &mut [f32]) {
