@@ -38,6 +38,8 @@ pub struct Kernel(Isa);
 enum Isa {
     Portable,
     #[cfg(target_arch = "x86_64")]
+    Avx512(simd::avx512::Avx512),
+    #[cfg(target_arch = "x86_64")]
     Avx2(simd::avx2::Avx2),
     #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
     Neon(simd::neon::Neon<false>),
@@ -63,6 +65,8 @@ impl Kernel {
     fn candidates() -> impl IntoIterator<Item = Option<Kernel>> {
         [
             #[cfg(target_arch = "x86_64")]
+            simd::avx512::Avx512::new().map(|s| Kernel(Isa::Avx512(s))),
+            #[cfg(target_arch = "x86_64")]
             simd::avx2::Avx2::new().map(|s| Kernel(Isa::Avx2(s))),
             #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
             simd::neon::Neon::<true>::new().map(|s| Kernel(Isa::NeonDot(s))),
@@ -76,6 +80,8 @@ impl Kernel {
     pub fn name(self) -> &'static str {
         match self.0 {
             Isa::Portable => "portable",
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512(_) => "AVX-512",
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2(_) => "AVX2",
             #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
