@@ -38,7 +38,13 @@ pub struct Kernel(Isa);
 enum Isa {
     Portable,
     #[cfg(target_arch = "x86_64")]
+    Avx512(simd::avx512::Avx512),
+    #[cfg(target_arch = "x86_64")]
     Avx2(simd::avx2::Avx2),
+    #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+    Neon(simd::neon::Neon<false>),
+    #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+    NeonDot(simd::neon::Neon<true>),
 }
 
 impl Kernel {
@@ -47,20 +53,27 @@ impl Kernel {
 
     /// All that this processor can do, the fastest first.
     pub fn all() -> Vec<Kernel> {
-        let mut all = Vec::new();
-        #[cfg(target_arch = "x86_64")]
-        all.extend(simd::avx2::Avx2::new().map(|s| Kernel(Isa::Avx2(s))));
-        all.push(Kernel::PORTABLE);
-        all
+        Self::candidates().into_iter().flatten().collect()
     }
 
     /// The fastest that this processor can do.
     pub fn best() -> Kernel {
-        #[cfg(target_arch = "x86_64")]
-        if let Some(s) = simd::avx2::Avx2::new() {
-            return Kernel(Isa::Avx2(s));
-        }
-        Kernel::PORTABLE
+        Self::candidates().into_iter().flatten().next().unwrap_or(Kernel::PORTABLE)
+    }
+
+    /// What there is for this architecture, the fastest first, if the processor can.
+    fn candidates() -> impl IntoIterator<Item = Option<Kernel>> {
+        [
+            #[cfg(target_arch = "x86_64")]
+            simd::avx512::Avx512::new().map(|s| Kernel(Isa::Avx512(s))),
+            #[cfg(target_arch = "x86_64")]
+            simd::avx2::Avx2::new().map(|s| Kernel(Isa::Avx2(s))),
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            simd::neon::Neon::<true>::new().map(|s| Kernel(Isa::NeonDot(s))),
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            simd::neon::Neon::<false>::new().map(|s| Kernel(Isa::Neon(s))),
+            Some(Kernel::PORTABLE),
+        ]
     }
 
     /// Name for people.
@@ -68,7 +81,13 @@ impl Kernel {
         match self.0 {
             Isa::Portable => "portable",
             #[cfg(target_arch = "x86_64")]
+            Isa::Avx512(_) => "AVX-512",
+            #[cfg(target_arch = "x86_64")]
             Isa::Avx2(_) => "AVX2",
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            Isa::Neon(_) => "NEON",
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            Isa::NeonDot(_) => "NEON with dot products",
         }
     }
 }

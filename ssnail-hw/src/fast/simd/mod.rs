@@ -5,13 +5,19 @@
 //! over it is a [`Work`], given to [`Kernel::run`]; it and all it calls must be `#[inline(always)]`, because only what
 //! ends up inside of a function with the right `target_feature` is compiled to those instructions.
 //!
-//! | instruction set | tests of it have run |
+//! | instruction set | its tests have run on |
 //! |---|---|
-//! | portable | yes |
-//! | AVX2 and F16C | yes |
+//! | portable | x86-64 processors; AArch64 emulated by QEMU |
+//! | AVX2 and F16C | processors |
+//! | AVX-512 with VNNI | nothing yet |
+//! | NEON, with and without dot products | QEMU's emulation; speed never measured |
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx2;
+#[cfg(target_arch = "x86_64")]
+pub(super) mod avx512;
+#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+pub(super) mod neon;
 pub(super) mod portable;
 
 use super::input::Block;
@@ -162,7 +168,16 @@ impl Kernel {
             Isa::Portable => work.run(portable::Portable),
             #[cfg(target_arch = "x86_64")]
             // SAFETY: a value of this type exists only where the processor has the instructions.
+            Isa::Avx512(s) => unsafe { avx512::run(s, work) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: likewise.
             Isa::Avx2(s) => unsafe { avx2::run(s, work) },
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            // SAFETY: likewise.
+            Isa::Neon(s) => unsafe { neon::run(s, work) },
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            // SAFETY: likewise.
+            Isa::NeonDot(s) => unsafe { neon::run_dot(s, work) },
         }
     }
 }
