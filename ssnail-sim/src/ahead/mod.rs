@@ -35,6 +35,8 @@ pub(crate) struct Ahead {
     known: HashSet<u32>,
     /// Loops that cannot, in this job.
     refused: HashSet<u32>,
+    /// Instructions that ran side by side.
+    instructions: u64,
     lanes: Vec<Lane>,
 }
 
@@ -62,6 +64,11 @@ impl Ahead {
 }
 
 impl Machine {
+    /// How many of the instructions that retired ran side by side with those of other turns of their loop.
+    pub fn instructions_ahead(&self) -> u64 {
+        self.ahead.instructions
+    }
+
     /// Runs several turns of the loop at PC, if there is one that can. Gives the instructions that retired, at most
     /// `limit`.
     pub(crate) fn run_ahead(&mut self, limit: u64) -> u64 {
@@ -84,7 +91,9 @@ impl Machine {
         lanes::run(self, &found, &private);
         self.ahead.known.insert(head);
         self.ahead.wanted = found.turns.len() == most;
-        found.stats.instructions()
+        let instructions = found.stats.instructions();
+        self.ahead.instructions += instructions;
+        instructions
     }
 }
 
