@@ -1,9 +1,12 @@
-//! GEMV, fast: the bits of [`crate::gemv`], several rows at a time. Lanes lie over rows, so that each row's terms are
-//! added in their order; what is reordered are integer sums, which are exact, and sums whose rounding is proved not to
-//! depend on the order ([`float`](mod@float)).
+//! The operations, fast: the bits of the plain versions, with the vector instructions that a [`Kernel`] stands for.
 //!
-//! [`gemv()`] reads a matrix where it stands. A [`PackedMatrix`] holds a copy in the order in which the kernels read, and
-//! has to be made again when the original changes. Threads are the caller's business: give each some of the rows.
+//! Lanes lie over rows, heads, positions or dimensions, so that each sum is added in its order; what is reordered are
+//! integer sums, which are exact, and sums whose rounding is proved not to depend on the order (`float.rs`).
+//! Algorithms stand once, over the operations of `simd/mod.rs`, which also says what has been run where.
+//!
+//! [`gemv()`] and [`gemm()`] read a matrix where it stands. A [`PackedMatrix`] holds a quantised one in the order in which
+//! the kernels read, which is several times faster, and has to be made again when the original changes. `gemm` serves
+//! several inputs in a pass over the weights. Threads are the caller's business: give each some of the rows or heads.
 
 #![allow(clippy::needless_range_loop, reason = "arrays of vectors are walked in step, without closures")]
 

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | portable | x86-64 processors; AArch64 emulated by QEMU |
 //! | AVX2 and F16C | processors |
-//! | AVX-512 with VNNI | nothing yet |
+//! | AVX-512 with VNNI | no processor: only with plain Rust, after Intel's description, for its intrinsics |
 //! | NEON, with and without dot products | QEMU's emulation; speed never measured |
 
 #[cfg(target_arch = "x86_64")]
