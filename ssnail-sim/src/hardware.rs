@@ -11,7 +11,7 @@ use ssnail_isa::Format;
 use std::cell::RefCell;
 
 /// Turns of a loop side by side.
-const TURNS: usize = 32;
+const TURNS: usize = 64;
 /// Products (positions * heads * dimension) above which heads are shared among threads.
 const PARALLEL_HEADS: usize = 1 << 15;
 

@@ -18,7 +18,7 @@ use ssnail_hw::fast::{self, PackedMatrix, Pages};
 use ssnail_isa::Format;
 
 /// Turns of a loop side by side.
-const TURNS: usize = 32;
+const TURNS: usize = 64;
 
 /// Float numerics.
 #[derive(Debug, Default)]
