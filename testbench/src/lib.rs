@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`ghdl2v`] | GHDL's netlist to Verilog |
 //! | [`build`](mod@build) | models on demand, kept until the RTL changes |
+//! | [`cli`] | the command line |
 //! | [`chip`] | the whole accelerator with its RAMs and the CPU side |
 //! | [`lockstep`] | chip and emulator side by side |
 //! | [`programs`] | random programs in lockstep |
@@ -12,6 +13,7 @@
 
 pub mod build;
 pub mod chip;
+pub mod cli;
 pub mod ghdl2v;
 pub mod lockstep;
 pub mod memory;
