@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use testbench::build::{Design, Options, Tools, build, repository};
+use testbench::build::{Design, Options, Tools, build};
 use testbench::memory::{Checker, Memory, Pins, Ram};
 use testbench::model::{Library, Model, replay};
 
@@ -66,7 +66,7 @@ impl Bench {
 }
 
 fn library(tools: &Tools, options: Options) -> Arc<Library> {
-    let files = vec![repository().join("hdl/tb/lump_copy.vhd")];
+    let files = vec![testbench::build::design::hdl().join("tb/lump_copy.vhd")];
     let design = Design { files, top: "lump_copy".into(), generics: vec![] };
     build(tools, &design, options).unwrap()
 }

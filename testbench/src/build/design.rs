@@ -39,9 +39,13 @@ impl Design {
         let folder = hdl();
         let list = folder.join("files.txt");
         let text = fs::read_to_string(&list).map_err(Error::file(&list))?;
-        let lines = text.lines().map(|l| l.split('#').next().unwrap_or("").trim());
-        let files = lines.filter(|l| !l.is_empty()).map(|l| folder.join(l)).collect();
-        Ok(Design { files, top: top.into(), generics: vec![] })
+        Ok(Design { files: Design::listed(&folder, &text), top: top.into(), generics: vec![] })
+    }
+
+    /// The files of a list: a path a line, relative to `folder`; `#` begins a comment.
+    pub fn listed(folder: &Path, list: &str) -> Vec<PathBuf> {
+        let lines = list.lines().map(|l| l.split('#').next().unwrap_or("").trim());
+        lines.filter(|l| !l.is_empty()).map(|l| folder.join(l)).collect()
     }
 
     /// With a generic set.

@@ -150,13 +150,20 @@ impl Chip {
     /// # Errors
     /// When it breaks a rule meanwhile.
     pub fn new(library: &Arc<Library>, config: &Config) -> Result<Self, Trouble> {
+        let mut chip = Chip::power_on(library, config);
+        chip.reset(8 * CPU_CYCLES)?;
+        Ok(chip)
+    }
+
+    /// A chip that has not been reset yet: where recordings begin.
+    pub fn power_on(library: &Arc<Library>, config: &Config) -> Self {
         let model = Model::new(library);
         let memory = config.memory;
         let (hyper_base, sdram_size) = if memory.has_sdram() { (SECOND_RAM, SDRAM) } else { (RAM_BASE, 0) };
         let ram = |size, timing, k| Ram::new(size as usize, timing, config.seed ^ k);
         let hyper = Side::new(&model, "hr", HYPERRAM, hyper_base, ram(HYPERRAM, memory.hyper(), 1));
         let sdram = Side::new(&model, "sd", sdram_size, RAM_BASE, ram(sdram_size, memory.sdram(), 2));
-        let mut chip = Chip {
+        Chip {
             signals: Signals::new(&model),
             model,
             hyper,
@@ -167,9 +174,7 @@ impl Chip {
             retired: VecDeque::new(),
             written: vec![],
             memory,
-        };
-        chip.reset(8 * CPU_CYCLES)?;
-        Ok(chip)
+        }
     }
 
     /// The board that it is on.

@@ -6,10 +6,12 @@
 //! | [`programs`] | random programs in lockstep, on all cores |
 //! | [`cycles`] | cycles per element of each instruction and memory mode |
 //! | [`area`] | LUTs, registers, DSPs, block RAM and logic delay, by yosys |
+//! | [`mutations`] | the VHDL broken in known ways |
 //! | [`rules`] | VHDL that must not be written |
 
 mod area;
 mod cycles;
+mod mutations;
 mod programs;
 mod rules;
 mod run;
@@ -35,6 +37,8 @@ enum Command {
     Cycles(cycles::Args),
     /// Synthesise for Artix-7 and print area and logic delay of each entity
     Area(area::Args),
+    /// Break the VHDL in known ways and see that the tests catch each
+    Mutations(mutations::Args),
     /// Look for VHDL that simulates otherwise than it synthesises
     Rules(rules::Args),
 }
@@ -52,6 +56,7 @@ pub fn main() -> ExitCode {
         Command::Programs(args) => programs::main(&args),
         Command::Cycles(args) => cycles::main(&args),
         Command::Area(args) => area::main(&args),
+        Command::Mutations(args) => mutations::main(&args),
         Command::Rules(args) => rules::main(&args),
     };
     match outcome {

@@ -27,7 +27,7 @@ pub(super) struct Args {
     /// Memory modes, one after the other [default: all without errors]
     #[arg(long, value_delimiter = ',')]
     memory: Vec<Memory>,
-    /// Instructions that programs are made of [default: all but ATTN]
+    /// Instructions that programs are made of [default: all that the RTL does]
     #[arg(long, value_name = "NAME,...")]
     only: Option<String>,
     /// Instructions that are left out
@@ -46,7 +46,7 @@ pub(super) fn main(args: &Args) -> anyhow::Result<Verdict> {
     let set = match (&args.only, &args.without) {
         (Some(names), _) => named(names)?,
         (_, Some(names)) => Set::without(&named(names)?.0),
-        _ => Set::without(&[ssnail_isa::Opcode::Attn]),
+        _ => Set::implemented(),
     };
     let modes = if args.memory.is_empty() { Memory::SOUND.to_vec() } else { args.memory.clone() };
     let tools = Tools::find()?;

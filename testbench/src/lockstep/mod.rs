@@ -92,6 +92,15 @@ impl Lockstep {
         self.compare.machine_mut().memory_mut().write(addr, bytes).expect("the chip has found it in RAM");
     }
 
+    /// After a job that was ended from outside: RAM of the emulator becomes what the chip's is.
+    ///
+    /// # Panics
+    /// When the bytes are not in one region.
+    pub fn resync(&mut self, addr: u32, len: u32) {
+        let bytes = self.chip.ram(addr, len).to_vec();
+        self.write_ram(addr, &bytes);
+    }
+
     /// The chip did something on its own account.
     ///
     /// # Errors

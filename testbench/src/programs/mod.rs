@@ -16,7 +16,7 @@ pub mod illegal;
 pub mod run;
 
 pub use coverage::Coverage;
-pub use generate::{Set, generate};
+pub use generate::{NOT_YET, Set, generate};
 pub use run::{run, shrink};
 
 use crate::memory::Memory;
