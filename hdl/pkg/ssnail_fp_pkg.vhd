@@ -1,7 +1,6 @@
 -- Arithmetic: formats, latencies and components of the units in hdl/core, and helpers that they share.
 -- Every unit takes one operation a clock and cannot be stalled, except fp_div, fp_sqrt and fp_quantise (in_ready).
--- Latency = clock edges from the one that samples the operands to the one after which the result is there, less one:
--- with operands in a register, the result is usable in that many cycles.
+-- A latency counts the registers from operand to result: the operand on the port in cycle t, the result in cycle t + latency.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -123,23 +122,23 @@ package ssnail_fp_pkg is
 
   component int_to_f32 is
     port (
-      clk       : in  std_logic;             -- rising edge
-      reset     : in  std_logic;             -- clears valid bits
-      in_valid  : in  std_logic;             -- a is there
-      a         : in  signed(31 downto 0);   -- any integer
-      out_valid : out std_logic;             -- in_valid, INT_TO_F32_LATENCY later
-      y         : out f32_t                  -- nearest even
+      clk       : in  std_logic;                      -- rising edge
+      reset     : in  std_logic;                      -- clears valid bits
+      in_valid  : in  std_logic;                      -- a is there
+      a         : in  std_logic_vector(31 downto 0);  -- any integer, two's complement
+      out_valid : out std_logic;                      -- in_valid, INT_TO_F32_LATENCY later
+      y         : out f32_t                           -- nearest even
     );
   end component;
 
   component f32_to_int8 is
     port (
-      clk       : in  std_logic;             -- rising edge
-      reset     : in  std_logic;             -- clears valid bits
-      in_valid  : in  std_logic;             -- a is there
-      a         : in  f32_t;                 -- magnitude below 128, or infinite or NaN
-      out_valid : out std_logic;             -- in_valid, F32_TO_INT8_LATENCY later
-      y         : out signed(7 downto 0)     -- nearest, halves away from zero; infinite or NaN gives 0
+      clk       : in  std_logic;                    -- rising edge
+      reset     : in  std_logic;                    -- clears valid bits
+      in_valid  : in  std_logic;                    -- a is there
+      a         : in  f32_t;                        -- rounds to -127..127, or is infinite or NaN
+      out_valid : out std_logic;                    -- in_valid, F32_TO_INT8_LATENCY later
+      y         : out std_logic_vector(7 downto 0)  -- two's complement; nearest, halves away from zero; infinite or NaN gives 0
     );
   end component;
 
@@ -177,7 +176,7 @@ package ssnail_fp_pkg is
       x         : in  f32_t;                 -- 32 elements make a block
       out_valid : out std_logic;             -- q is there; the 32 of a block in order, in adjacent cycles
       out_last  : out std_logic;             -- with the last of a block
-      q         : out signed(7 downto 0);    -- -127..127
+      q         : out std_logic_vector(7 downto 0);  -- -127..127, two's complement
       scale     : out f16_t                  -- of the block that q is of
     );
   end component;
