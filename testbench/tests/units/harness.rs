@@ -24,7 +24,12 @@ pub fn latency(name: &str) -> usize {
     let expression = line.split(":=").nth(1).unwrap().split(';').next().unwrap();
     expression
         .split('+')
-        .map(|term| term.split('*').map(str::trim).map(|f| f.parse().unwrap_or_else(|_| latency(f))).product::<usize>())
+        .map(|term| {
+            term.split('*')
+                .map(str::trim)
+                .map(|f| f.parse().unwrap_or_else(|_| latency(f)))
+                .product::<usize>()
+        })
         .sum()
 }
 
