@@ -4,9 +4,11 @@
 //! |---|---|
 //! | this one | [`Lockstep`]: chip, emulator and jobs |
 //! | [`compare`] | one instruction's effects on both sides |
+//! | [`image`] | an image: loading, prompt, generation |
 //! | [`waves`] | a run that differs once more, with waveforms |
 
 pub mod compare;
+pub mod image;
 pub mod waves;
 
 pub use compare::{Compare, Difference, Event};
@@ -118,18 +120,14 @@ impl Lockstep {
     /// # Errors
     /// The first difference, and what the chip ran into.
     pub fn job(&mut self, addr: u32) -> Result<End, Stop> {
-        self.job_with(addr, |_, _| {})
+        self.job_with(addr, |_| {})
     }
 
     /// Runs a job to its end; `at_sync` is called at each SYNC with both sides and may write to them.
     ///
     /// # Errors
     /// The first difference, and what the chip ran into.
-    pub fn job_with(
-        &mut self,
-        addr: u32,
-        mut at_sync: impl FnMut(&mut Chip, &mut Compare),
-    ) -> Result<End, Stop> {
+    pub fn job_with(&mut self, addr: u32, mut at_sync: impl FnMut(&mut Self)) -> Result<End, Stop> {
         self.compare.machine_mut().go(addr);
         self.chip(|chip| chip.go(addr))?;
         let mut last = self.chip.cycle_number();
@@ -140,7 +138,7 @@ impl Lockstep {
                 let end = match self.compare.retire(&retired)? {
                     Event::Next => continue,
                     Event::Sync => {
-                        at_sync(&mut self.chip, &mut self.compare);
+                        at_sync(self);
                         continue;
                     }
                     Event::Halt => End::Halt,
