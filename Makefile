@@ -42,9 +42,13 @@ test: check-gen
 gen:
 	cd $(SSNAIL_DIR) && cargo run -q -p ssnail-isa -- reference > target/reference.md && mv target/reference.md ssnail-isa/REFERENCE.md
 	cd $(SSNAIL_DIR) && cargo run -q -p ssnail-hw --example gen-tables > target/data.rs && mv target/data.rs ssnail-hw/src/tables/data.rs
+	cd $(SSNAIL_DIR) && cargo run -q -p ssnail-isa -- vhdl > target/isa.vhd && mv target/isa.vhd hdl/pkg/ssnail_isa_pkg.vhd
+	cd $(SSNAIL_DIR) && cargo run -q -p ssnail-hw --example gen-tables -- --vhdl > target/tables.vhd && mv target/tables.vhd hdl/pkg/ssnail_tables_pkg.vhd
 check-gen:
 	cd $(SSNAIL_DIR) && cargo run -q -p ssnail-isa -- reference --check ssnail-isa/REFERENCE.md
 	cd $(SSNAIL_DIR) && cargo run -q -p ssnail-hw --example gen-tables -- --check ssnail-hw/src/tables/data.rs
+	cd $(SSNAIL_DIR) && cargo run -q -p ssnail-isa -- vhdl --check hdl/pkg/ssnail_isa_pkg.vhd
+	cd $(SSNAIL_DIR) && cargo run -q -p ssnail-hw --example gen-tables -- --vhdl --check hdl/pkg/ssnail_tables_pkg.vhd
 
 # A million cases of each operation against exact arithmetic, and every F32 to F16; half an hour
 .PHONY: campaign

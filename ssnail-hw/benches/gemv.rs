@@ -1,4 +1,5 @@
-//! Bytes of weights a second of GEMV, one thread: plain, fast where the matrix stands, and packed. Matrices of 4 MB
+//! Bytes of weights a second of GEMV, one thread: plain, fast where the matrix stands, and packed; for several inputs
+//! at a time, bytes times inputs. Matrices of 4 MB
 //! stay in a cache, those of 64 MB do not.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
@@ -6,6 +7,7 @@ use ssnail_hw::fast::{self, Input, Kernel, PackedMatrix};
 use ssnail_hw::{Matrix, gemv};
 use ssnail_isa::Format;
 use std::hint::black_box;
+use std::time::Duration;
 
 const COLUMNS: usize = 576;
 
@@ -33,6 +35,7 @@ fn benchmarks(c: &mut Criterion) {
 
             let mut group = c.benchmark_group(format!("{format}/{megabytes}MB"));
             group.throughput(Throughput::Bytes(bytes.len() as u64)).sample_size(10);
+            group.warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1));
             if megabytes == 4 {
                 group.bench_function("plain", |b| b.iter(|| gemv::gemv(w, black_box(&x), &mut y, false)));
             }
@@ -45,6 +48,21 @@ fn benchmarks(c: &mut Criterion) {
                         b.iter(|| packed.gemv(kernel, black_box(&input), 0, &mut y, false));
                     });
                 }
+            }
+            // Bytes a second of each input, so that the gain of sharing a pass over the weights is seen.
+            const INPUTS: usize = 8;
+            group.throughput(Throughput::Bytes((INPUTS * bytes.len()) as u64));
+            let inputs = [&input; INPUTS];
+            let mut out = vec![0.0; INPUTS * rows];
+            let mut ys: Vec<&mut [f32]> = out.chunks_mut(rows).collect();
+            let kernel = Kernel::best();
+            group.bench_function("8 inputs in place", |b| {
+                b.iter(|| fast::gemm(kernel, w, black_box(&inputs), &mut ys, false));
+            });
+            if let Some(packed) = PackedMatrix::new(w) {
+                group.bench_function("8 inputs packed", |b| {
+                    b.iter(|| packed.gemm(kernel, black_box(&inputs), 0, &mut ys, false));
+                });
             }
             group.finish();
         }

@@ -2,32 +2,35 @@
 //!
 //! The bits are the same with and without fast kernels and for any number of threads, which share rows and heads.
 
-use crate::numerics::{Attention, Matrix, Numerics};
+use crate::numerics::{Attention, Matrix, Numerics, Product, Weights};
+use crate::share;
 use rayon::prelude::*;
-use ssnail_hw::fast::{self, Input, Kernel};
+use ssnail_hw::fast::{self, AttentionScratch, GROUP, Input, Kernel, PackedMatrix};
 use ssnail_hw::{attention, gemv, norm, vector};
 use ssnail_isa::Format;
+use std::cell::RefCell;
 
-/// Weights above which a product is worth sharing among threads.
-const PARALLEL: usize = 1 << 17;
-/// Weights that a thread takes at a time, about.
-const SHARE: usize = 1 << 16;
-/// Rows that kernels take at a time.
-const ROWS: usize = 8;
+/// Turns of a loop side by side.
+const TURNS: usize = 32;
 /// Products (positions * heads * dimension) above which heads are shared among threads.
 const PARALLEL_HEADS: usize = 1 << 15;
+
+thread_local! {
+    static SCRATCH: RefCell<AttentionScratch> = RefCell::default();
+}
 
 /// Hardware numerics.
 #[derive(Debug)]
 pub struct Hardware {
     /// What GEMV computes with; `None` for the plain versions.
     kernel: Option<Kernel>,
-    input: Input,
+    /// The vectors of a GEMV, as kernels want them; the next GEMV often has the same.
+    inputs: Vec<Input>,
 }
 
 impl Default for Hardware {
     fn default() -> Self {
-        Self { kernel: Some(Kernel::best()), input: Input::new() }
+        Self { kernel: Some(Kernel::best()), inputs: Vec::new() }
     }
 }
 
@@ -48,68 +51,87 @@ impl Numerics for Hardware {
         "hardware"
     }
 
-    fn gemv(&mut self, w: Matrix<'_>, x: &[f32], y: &mut [f32], accumulate: bool) {
-        let Some(kernel) = self.kernel else {
-            return gemv::gemv(w, x, y, accumulate);
-        };
-        self.input.prepare(w.format, x);
-        let input = &self.input;
-        if w.columns * y.len() < PARALLEL {
-            return fast::gemv(kernel, w, input, y, accumulate);
-        }
-        let rows = (SHARE / w.columns).next_multiple_of(ROWS).max(ROWS);
-        y.par_chunks_mut(rows)
-            .zip(w.bytes.par_chunks(rows * w.row_bytes()))
-            .for_each(|(y, bytes)| fast::gemv(kernel, Matrix { bytes, ..w }, input, y, accumulate));
+    fn look_ahead(&self) -> usize {
+        if self.kernel.is_some() { TURNS } else { 1 }
     }
 
-    fn deqrow(&mut self, format: Format, row: &[u8], z: &mut [f32]) {
+    fn pack(&self, matrix: Matrix<'_>) -> Option<PackedMatrix> {
+        self.kernel.and_then(|_| PackedMatrix::new(matrix))
+    }
+
+    fn gemv(&mut self, w: Weights<'_>, products: &mut [Product<'_>], accumulate: bool) {
+        let matrix = w.matrix;
+        let Some(kernel) = self.kernel else {
+            products.iter_mut().for_each(|p| gemv::gemv(matrix, p.x, p.y, accumulate));
+            return;
+        };
+        self.inputs.resize_with(self.inputs.len().max(products.len()), Input::new);
+        self.inputs.iter_mut().zip(&*products).for_each(|(input, p)| input.prepare(matrix.format, p.x));
+        let inputs: Vec<&Input> = self.inputs[..products.len()].iter().collect();
+        let row_bytes = matrix.row_bytes();
+        share::rows(matrix.columns, GROUP, products, |rows, ys| match w.packed {
+            Some(packed) => packed.gemm(kernel, &inputs, rows.start / GROUP, ys, accumulate),
+            None => {
+                let bytes = &matrix.bytes[rows.start * row_bytes..rows.end * row_bytes];
+                fast::gemm(kernel, Matrix { bytes, ..matrix }, &inputs, ys, accumulate);
+            }
+        });
+    }
+
+    fn deqrow(&self, format: Format, row: &[u8], z: &mut [f32]) {
         vector::deqrow(format, row, z);
     }
 
-    fn vadd(&mut self, x: &[f32], y: &[f32], z: &mut [f32]) {
+    fn vadd(&self, x: &[f32], y: &[f32], z: &mut [f32]) {
         vector::vadd(x, y, z);
     }
 
-    fn vmul(&mut self, x: &[f32], y: &[f32], z: &mut [f32]) {
+    fn vmul(&self, x: &[f32], y: &[f32], z: &mut [f32]) {
         vector::vmul(x, y, z);
     }
 
-    fn rmsnorm(&mut self, x: &[f32], gain: &[f32], eps: f32, z: &mut [f32]) {
+    fn rmsnorm(&self, x: &[f32], gain: &[f32], eps: f32, z: &mut [f32]) {
         norm::rmsnorm(x, gain, eps, z);
     }
 
-    fn silumul(&mut self, x: &[f32], y: &[f32], z: &mut [f32]) {
+    fn silumul(&self, x: &[f32], y: &[f32], z: &mut [f32]) {
         vector::silumul(x, y, z);
     }
 
-    fn rope(&mut self, x: &mut [f32], table: &[f32]) {
+    fn rope(&self, x: &mut [f32], table: &[f32]) {
         vector::rope(x, table);
     }
 
-    fn attn(&mut self, a: Attention<'_>, q: &[f32], out: &mut [f32]) {
-        if self.kernel.is_none() || a.positions * q.len() < PARALLEL_HEADS {
+    fn attn(&self, a: Attention<'_>, q: &[f32], out: &mut [f32]) {
+        let Some(kernel) = self.kernel else {
             return attention::attention(&a, q, out);
+        };
+        let attend = |first: usize, q: &[f32], out: &mut [f32]| {
+            SCRATCH.with_borrow_mut(|scratch| fast::attention(kernel, &a, first, q, out, scratch));
+        };
+        if a.positions * q.len() < PARALLEL_HEADS || rayon::current_num_threads() == 1 {
+            return attend(0, q, out);
         }
-        q.par_chunks_exact(a.head_dim)
-            .zip(out.par_chunks_exact_mut(a.head_dim))
-            .enumerate()
-            .for_each(|(h, (q, out))| attention::attend(&a, h / a.group(), q, out));
+        // The heads of a group share what is read of K and V.
+        let group = a.group() * a.head_dim;
+        q.par_chunks(group).zip(out.par_chunks_mut(group)).enumerate().for_each(|(n, (q, out))| {
+            attend(n * a.group(), q, out);
+        });
     }
 
-    fn layernorm(&mut self, x: &[f32], gain: &[f32], bias: &[f32], eps: f32, z: &mut [f32]) {
+    fn layernorm(&self, x: &[f32], gain: &[f32], bias: &[f32], eps: f32, z: &mut [f32]) {
         norm::layernorm(x, gain, bias, eps, z);
     }
 
-    fn gelu(&mut self, x: &[f32], z: &mut [f32]) {
+    fn gelu(&self, x: &[f32], z: &mut [f32]) {
         vector::gelu(x, z);
     }
 
-    fn meanrows(&mut self, x: &[f32], z: &mut [f32]) {
+    fn meanrows(&self, x: &[f32], z: &mut [f32]) {
         norm::meanrows(x, z);
     }
 
-    fn cvt16(&mut self, x: &[f32], z: &mut [u16]) {
+    fn cvt16(&self, x: &[f32], z: &mut [u16]) {
         vector::cvt16(x, z);
     }
 }
@@ -145,8 +167,8 @@ mod tests {
             for accumulate in [false, true] {
                 let mut got = numbers(&mut random, rows);
                 let mut want = got.clone();
-                fast.gemv(w, &x, &mut got, accumulate);
-                plain.gemv(w, &x, &mut want, accumulate);
+                fast.gemv(w.into(), &mut [Product { x: &x, y: &mut got }], accumulate);
+                plain.gemv(w.into(), &mut [Product { x: &x, y: &mut want }], accumulate);
                 assert_eq!(bits(&got), bits(&want), "{format}");
             }
         }

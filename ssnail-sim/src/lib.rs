@@ -9,6 +9,10 @@
 //! | [`machine`] | [`Machine`]: registers, memory and numerics; steps and runs |
 //! | [`observe`] | what an observer of each instruction sees, and the trace record of it |
 //! | [`report`] | what went wrong, for people |
+//! | `execute`, `scalar` | what vector instructions compute; all other effects |
+//! | [`ahead`] | turns of a loop side by side |
+//! | `share` | rows of a product among threads |
+//! | `repack`, `watch` | copies of weights for the kernels; writes where a copy was made |
 //! | [`stats`] | counts of instructions and RAM traffic |
 //! | [`numerics`] | the arithmetic that a machine is given |
 //! | [`float`] | numerics as the model means them |
@@ -22,6 +26,7 @@
 #[cfg(target_endian = "big")]
 compile_error!("SSNAIL memory is little-endian and so must the host be");
 
+pub mod ahead;
 pub mod float;
 pub mod hardware;
 pub mod load_port;
@@ -38,6 +43,10 @@ pub mod stats;
 pub mod stream;
 
 mod execute;
+mod repack;
+mod scalar;
+mod share;
+mod watch;
 
 pub use float::Float;
 pub use hardware::Hardware;

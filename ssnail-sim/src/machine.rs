@@ -1,17 +1,19 @@
 //! [`Machine`]: registers, memory and numerics; one instruction at a time, or a job until it ends, with or without
 //! someone who looks on.
 
-use crate::execute::{self, Scratch};
+use crate::ahead::Ahead;
+use crate::execute::{self, Output, Scratch, Step};
 use crate::load_port::LoadPort;
 use crate::memory::Memory;
-use crate::numerics::Numerics;
+use crate::numerics::{Numerics, Weights};
 use crate::observe::{Observed, Observer};
 use crate::port::Control;
+use crate::repack::Repacked;
 use crate::report::{FaultReport, RunError};
+use crate::scalar::{self, Words};
 use crate::stats::Stats;
 use ssnail_isa::check::{self, Checked};
-use ssnail_isa::instr::{Operand, WORD_BYTES};
-use ssnail_isa::map::ADDRESS_MASK;
+use ssnail_isa::instr::WORD_BYTES;
 use ssnail_isa::{Fault, Instruction, Opcode, Registers};
 use std::ops::ControlFlow;
 
@@ -21,9 +23,11 @@ pub struct Machine {
     pub(crate) memory: Memory,
     pub(crate) control: Control,
     pub(crate) load_port: LoadPort,
-    numerics: Box<dyn Numerics + Send>,
+    pub(crate) numerics: Box<dyn Numerics + Send>,
+    pub(crate) repacked: Repacked,
+    pub(crate) ahead: Ahead,
     scratch: Scratch,
-    stats: Stats,
+    pub(crate) stats: Stats,
     observer: Option<Observer>,
 }
 
@@ -60,6 +64,8 @@ impl Machine {
             control: Control::default(),
             load_port: LoadPort::default(),
             numerics,
+            repacked: Repacked::default(),
+            ahead: Ahead::default(),
             scratch: Scratch::default(),
             stats: Stats::default(),
             observer: None,
@@ -99,6 +105,9 @@ impl Machine {
     /// Runs the job until it ends; without a job it does nothing. `on_sync` is called at each SYNC with what the CPU
     /// then sees, and may write to it; when it breaks, the job is aborted.
     ///
+    /// Turns of a loop may run side by side where that changes no result ([`crate::ahead`]), but not while somebody
+    /// looks on.
+    ///
     /// # Errors
     /// A fault, or more than `limit` instructions. After the latter the job still runs, and another call goes on.
     pub fn run(
@@ -110,6 +119,13 @@ impl Machine {
         while self.control.busy {
             if left == 0 {
                 return Err(RunError::Limit { limit, pc: self.regs.pc });
+            }
+            if self.observer.is_none() && !self.control.stepping {
+                let ahead = self.run_ahead(left);
+                if ahead > 0 {
+                    left -= ahead;
+                    continue;
+                }
             }
             left -= 1;
             if self.step()?.event == Event::Sync && on_sync(&mut self.memory).is_break() {
@@ -169,85 +185,75 @@ impl Machine {
     }
 
     fn fetch(&self) -> Result<[u8; WORD_BYTES], Fault> {
-        if !self.regs.pc.is_multiple_of(WORD_BYTES as u32) {
-            return Err(Fault::Alignment);
-        }
-        let word = self.memory.get(self.regs.pc, WORD_BYTES as u64).map_err(|_| Fault::Range)?;
-        Ok(word.try_into().expect("the length was asked for"))
+        fetch(&self.memory, self.regs.pc)
     }
 
     fn execute(&mut self) -> Result<Retired, Fault> {
-        let i = Instruction::decode(&self.fetch()?).map_err(|_| Fault::Illegal)?;
-        let memory = &self.memory;
-        let c = check::check(&i, &self.regs, memory.map(), |addr| {
-            let block =
-                memory.get(addr, u64::from(check::AttnBlock::BYTES)).expect("checked before it is read");
-            bytemuck::pod_read_unaligned(block)
-        })?;
-
+        let (i, c) = decode(&self.memory, &self.regs)?;
         let pc = self.regs.pc;
-        let next = (pc + WORD_BYTES as u32) & ADDRESS_MASK;
         let event = match i.op {
             Opcode::Halt => Event::Halt,
             Opcode::Sync => Event::Sync,
             _ => Event::Next,
         };
-        self.regs.pc = if event == Event::Halt { pc } else { next };
-        self.effect(&i, &c);
+        if !scalar::effect(&i, &c, &mut self.regs, &mut self.memory) && !c.empty {
+            self.compute(&Step { instruction: i, operands: c, n: self.regs.n });
+        }
         self.stats.retire(&i, &c);
-        Ok(Retired { pc, instruction: i, operands: c, event })
+        let retired = Retired { pc, instruction: i, operands: c, event };
+        self.ahead.retired(&retired, self.regs.pc);
+        Ok(retired)
     }
 
-    /// What a checked instruction does besides advancing PC.
-    fn effect(&mut self, i: &Instruction, c: &Checked) {
-        let regs = &mut self.regs;
-        let (a, b) = (usize::from(i.a & 15), usize::from(i.b & 15));
-        let (ra, rb) = (regs.r[a], regs.r[b]);
-        let mut branch = |taken: bool| {
-            if taken {
-                regs.pc = c.xyz[0].addr;
-            }
+    /// A vector instruction's effect but for PC.
+    fn compute(&mut self, step: &Step) {
+        let Machine { memory, numerics, scratch, repacked, .. } = self;
+        let op = step.instruction.op;
+        let output = if op == Opcode::Gemv {
+            let at = execute::matrix(step);
+            let packed = repacked.get(memory, &**numerics, at, 1);
+            let weights = Weights { matrix: execute::standing(memory, at), packed };
+            let memory = &*memory;
+            execute::gemv(std::iter::once((step, memory, &mut *scratch)), weights, &mut **numerics)
+        } else {
+            execute::compute(step, &*memory, &**numerics, scratch)
         };
-        let result = match i.op {
-            Opcode::Nop | Opcode::Halt | Opcode::Sync => None,
-            Opcode::Copy => {
-                execute::copy(c, &mut self.memory, &mut self.scratch);
-                None
+        match (output, step.operands.written(op)) {
+            (Output::Register(value), _) => {
+                scalar::set(&mut self.regs, usize::from(step.instruction.a & 15), value);
             }
-            Opcode::Setn => {
-                regs.n = i.words();
-                None
-            }
-            Opcode::Li => Some(i.z),
-            Opcode::Ldr => Some(bytemuck::pod_read_unaligned(self.memory.bytes(c.xyz[0]))),
-            Opcode::Str => {
-                self.memory.bytes_mut(c.xyz[0]).copy_from_slice(&ra.to_le_bytes());
-                None
-            }
-            Opcode::Addi => Some(rb.wrapping_add(i.z)),
-            Opcode::Lea => {
-                let base = Operand::from_word(i.x).resolve(&regs.a);
-                regs.a[a] = base.wrapping_add(rb.wrapping_mul(i.z)) & ADDRESS_MASK;
-                None
-            }
-            Opcode::Beq => {
-                branch(ra == rb);
-                None
-            }
-            Opcode::Bne => {
-                branch(ra != rb);
-                None
-            }
-            Opcode::Blt => {
-                branch(ra < rb);
-                None
-            }
-            _ if c.empty => None,
-            _ => execute::arithmetic(i, regs.n, c, &mut self.memory, &mut *self.numerics, &mut self.scratch),
-        };
-        if let Some(value) = result.filter(|_| a != 15) {
-            self.regs.r[a] = value;
+            (output, Some(to)) => memory.bytes_mut(to).copy_from_slice(scratch.result(output)),
+            (_, None) => {}
         }
+    }
+}
+
+/// The word at PC.
+pub(crate) fn fetch(memory: &Memory, pc: u32) -> Result<[u8; WORD_BYTES], Fault> {
+    if !pc.is_multiple_of(WORD_BYTES as u32) {
+        return Err(Fault::Alignment);
+    }
+    let word = memory.get(pc, WORD_BYTES as u64).map_err(|_| Fault::Range)?;
+    Ok(word.try_into().expect("the length was asked for"))
+}
+
+/// The instruction at PC, checked.
+pub(crate) fn decode(memory: &Memory, regs: &Registers) -> Result<(Instruction, Checked), Fault> {
+    let i = Instruction::decode(&fetch(memory, regs.pc)?).map_err(|_| Fault::Illegal)?;
+    let c = check::check(&i, regs, memory.map(), |addr| {
+        let block = memory.get(addr, u64::from(check::AttnBlock::BYTES)).expect("checked before it is read");
+        bytemuck::pod_read_unaligned(block)
+    })?;
+    Ok((i, c))
+}
+
+impl Words for Memory {
+    fn load(&mut self, addr: u32) -> u32 {
+        self.read_u32(addr).expect("operands are checked before they are read")
+    }
+
+    fn store(&mut self, addr: u32, value: u32) {
+        self.write_u32(addr, value).expect("operands are checked before they are written");
     }
 }
 

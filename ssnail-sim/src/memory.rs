@@ -1,5 +1,7 @@
-//! The RAM of a board: one zeroed mapping a region, so that pages that nothing touches cost nothing.
+//! The RAM of a board: one zeroed mapping a region, so that pages that nothing touches cost nothing. All writes go
+//! through [`Memory::get_mut`], which also notes those into stretches that are watched ([`crate::watch`]).
 
+use crate::watch::Watches;
 use memmap2::MmapMut;
 use ssnail_isa::check::Span;
 use ssnail_isa::map::{AddressMap, Board};
@@ -11,6 +13,7 @@ pub struct Memory {
     map: AddressMap,
     /// One mapping a region of `map`, in its order.
     regions: Vec<MmapMut>,
+    pub(crate) watches: Watches,
 }
 
 /// An address at which there is no RAM, or not enough of it.
@@ -30,9 +33,16 @@ impl Memory {
     /// When the operating system has no memory for it.
     pub fn new(board: Board) -> std::io::Result<Self> {
         let map = board.map();
-        let regions =
-            map.regions().iter().map(|r| MmapMut::map_anon(r.size as usize)).collect::<Result<_, _>>()?;
-        Ok(Memory { board, map, regions })
+        let regions = map
+            .regions()
+            .iter()
+            .map(|r| MmapMut::map_anon(r.size as usize))
+            .collect::<Result<Vec<_>, _>>()?;
+        // Weights are read from one end to the other: huge pages spare most of the table walks. Where the system does
+        // not offer them, nothing is lost.
+        #[cfg(target_os = "linux")]
+        regions.iter().for_each(|r| drop(r.advise(memmap2::Advice::HugePage)));
+        Ok(Memory { board, map, regions, watches: Watches::default() })
     }
 
     /// The board that has this RAM.
@@ -54,6 +64,7 @@ impl Memory {
     /// As [`Memory::get`], to be written to.
     pub fn get_mut(&mut self, addr: u32, len: u64) -> Result<&mut [u8], OutsideRam> {
         let (region, range) = self.place(addr, len)?;
+        self.watches.note(Span { addr, len: range.len() as u32 });
         Ok(&mut self.regions[region][range])
     }
 

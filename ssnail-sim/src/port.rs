@@ -126,6 +126,7 @@ impl Machine {
         } else if value & bit::GO != 0 {
             self.regs.pc = self.control.job;
             self.control.start(false);
+            self.ahead.start();
         } else if value & bit::STEP != 0 {
             self.control.start(true);
         }

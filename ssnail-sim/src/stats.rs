@@ -3,7 +3,7 @@
 use ssnail_isa::Opcode;
 use ssnail_isa::check::{Checked, Span};
 use ssnail_isa::instr::{Instruction, WORD_BYTES};
-use ssnail_isa::table::{Access, GEMV_ACCUMULATE, TABLE, WordField};
+use ssnail_isa::table::TABLE;
 
 /// Counts since a machine was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,25 +57,15 @@ impl Stats {
         if operands.empty {
             return;
         }
-        let len = |s: &Span| u64::from(s.len);
-        for (field, span) in i.op.spec().words().iter().zip(&operands.xyz) {
-            let WordField::Addr(_, access, _) = field else { continue };
-            let reads_back = i.op == Opcode::Gemv && i.b & GEMV_ACCUMULATE != 0;
-            match access {
-                Access::Read => self.bytes_read += len(span),
-                Access::Write => {
-                    self.bytes_written += len(span);
-                    self.bytes_read += if reads_back { len(span) } else { 0 };
-                }
-                Access::ReadWrite => {
-                    self.bytes_read += len(span);
-                    self.bytes_written += len(span);
-                }
-                Access::None => {}
-            }
-        }
-        if let Some((_, k, v)) = &operands.attn {
-            self.bytes_read += len(k) + len(v);
-        }
+        let len = |s: Span| u64::from(s.len);
+        self.bytes_read += operands.read(i).map(len).sum::<u64>();
+        self.bytes_written += operands.written(i.op).map_or(0, len);
+    }
+
+    /// Adds what another counted.
+    pub(crate) fn add(&mut self, other: &Stats) {
+        self.by_opcode.iter_mut().zip(&other.by_opcode).for_each(|(n, more)| *n += more);
+        self.bytes_read += other.bytes_read;
+        self.bytes_written += other.bytes_written;
     }
 }

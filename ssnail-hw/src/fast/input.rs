@@ -1,5 +1,6 @@
 //! The input vector of a GEMV as the kernels want it.
 
+use super::simd::LANES;
 use crate::quantise::{BLOCK, Q8Block, quantise};
 use crate::scalar::f16_to_f32;
 use ssnail_isa::Format;
@@ -22,8 +23,10 @@ pub struct Input {
     /// x as Q8_0, and the same for kernels; empty unless prepared for quantised weights.
     quantised: Vec<Q8Block>,
     blocks: Vec<Block>,
-    /// x as F64; empty unless prepared for others.
-    wide: Vec<f64>,
+    /// x as F64, and zeros to the end of a vector; empty unless prepared for others.
+    wide: Vec<[f64; LANES]>,
+    /// The sum of magnitudes of `wide`, to within a relative error of as many units as there are elements.
+    magnitudes: f64,
 }
 
 impl Input {
@@ -55,7 +58,12 @@ impl Input {
                 }));
             }
         } else if self.wide.is_empty() {
-            self.wide.extend(x.iter().map(|&v| f64::from(v)));
+            self.wide.extend(x.chunks(LANES).map(|x| {
+                let mut wide = [0.0; LANES];
+                wide.iter_mut().zip(x).for_each(|(wide, &x)| *wide = f64::from(x));
+                wide
+            }));
+            self.magnitudes = self.wide.as_flattened().iter().map(|x| x.abs()).sum();
         }
     }
 
@@ -69,24 +77,19 @@ impl Input {
         &self.x
     }
 
-    /// The vector as F64.
-    pub(super) fn wide(&self) -> &[f64] {
+    /// The vector as F64, with zeros to the end of the last 16.
+    pub(super) fn wide(&self) -> &[[f64; LANES]] {
         assert_eq!(
             self.wide.len(),
-            self.x.len(),
+            self.x.len().div_ceil(LANES),
             "the input was not prepared for weights that are not quantised"
         );
         &self.wide
     }
 
-    /// The vector as Q8_0.
-    pub(super) fn quantised(&self) -> &[Q8Block] {
-        assert_eq!(
-            self.quantised.len() * BLOCK,
-            self.x.len(),
-            "the input was not prepared for quantised weights"
-        );
-        &self.quantised
+    /// The sum of magnitudes: NaN or infinite where an element is.
+    pub(super) fn magnitudes(&self) -> f64 {
+        self.magnitudes
     }
 
     /// The vector as Q8_0, for kernels.

@@ -5,19 +5,22 @@
 //! [`gemv()`] reads a matrix where it stands. A [`PackedMatrix`] holds a copy in the order in which the kernels read, and
 //! has to be made again when the original changes. Threads are the caller's business: give each some of the rows.
 
-#[cfg(target_arch = "x86_64")]
-mod avx2;
+mod attention;
 mod float;
 mod input;
-mod packed;
+pub mod packed;
+mod quantised;
+mod simd;
+mod table;
 
+pub use attention::{AttentionScratch, attention};
 pub use input::Input;
 pub use packed::{GROUP, PackedMatrix};
 
-use crate::gemv::{dot_q4_0, dot_q8_0};
 use crate::operand::Matrix;
 use crate::scalar::{add, canonical};
-use ssnail_isa::Format;
+use input::Block;
+use quantised::Groups;
 
 /// The instructions that kernels may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,22 +29,26 @@ pub struct Kernel(Isa);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Isa {
     Portable,
-    /// AVX2 and F16C. Made only where the processor has both.
     #[cfg(target_arch = "x86_64")]
-    Avx2,
+    Avx2(simd::avx2::Avx2),
 }
 
 impl Kernel {
     /// What every processor can do.
     pub const PORTABLE: Kernel = Kernel(Isa::Portable);
 
+    /// All that this processor can do, the fastest first.
+    pub fn all() -> Vec<Kernel> {
+        let mut all = Vec::new();
+        #[cfg(target_arch = "x86_64")]
+        all.extend(simd::avx2::Avx2::new().map(|s| Kernel(Isa::Avx2(s))));
+        all.push(Kernel::PORTABLE);
+        all
+    }
+
     /// The fastest that this processor can do.
     pub fn best() -> Kernel {
-        #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("f16c") {
-            return Kernel(Isa::Avx2);
-        }
-        Kernel::PORTABLE
+        Kernel::all()[0]
     }
 
     /// Name for people.
@@ -49,7 +56,7 @@ impl Kernel {
         match self.0 {
             Isa::Portable => "portable",
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 => "AVX2",
+            Isa::Avx2(_) => "AVX2",
         }
     }
 }
@@ -59,30 +66,26 @@ impl Kernel {
 /// # Panics
 /// If the input was not prepared for the format, or lengths do not fit each other.
 pub fn gemv(kernel: Kernel, w: Matrix<'_>, x: &Input, y: &mut [f32], accumulate: bool) {
-    assert_eq!((w.columns, w.row_bytes() * y.len()), (x.len(), w.bytes.len()), "columns, bytes");
+    gemm(kernel, w, &[x], &mut [y], accumulate);
+}
+
+/// Y = W * X, or Y += W * X: [`gemv()`] of each of `inputs` into that one of `ys`, in fewer passes over the weights. All
+/// of `ys` have an element for each row.
+///
+/// # Panics
+/// If an input was not prepared for the format, or numbers of rows, columns or inputs do not fit.
+pub fn gemm(kernel: Kernel, w: Matrix<'_>, inputs: &[&Input], ys: &mut [&mut [f32]], accumulate: bool) {
+    let (rows, row_bytes) = (packed::check(w.columns, inputs, ys), w.row_bytes());
+    assert!(inputs.is_empty() || rows * row_bytes == w.bytes.len(), "rows");
     if !w.format.is_quantised() {
-        return float::gemv(kernel, w, x, y, accumulate);
+        return kernel.run(float::Rows { w, inputs, ys, accumulate });
     }
-    let done = match kernel.0 {
-        Isa::Portable => 0,
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => {
-            let mut eights = w.bytes.chunks_exact(8 * w.row_bytes());
-            for (rows, y) in eights.by_ref().zip(y.as_chunks_mut::<8>().0) {
-                // SAFETY: this kernel is made only where the processor has AVX2 and F16C.
-                let dots = unsafe { avx2::eight_rows(w.format, rows, x.blocks()) };
-                store(dots, y, accumulate);
-            }
-            y.len() / 8 * 8
-        }
-    };
-    let rest = w.bytes[done * w.row_bytes()..].chunks_exact(w.row_bytes());
-    for (row, y) in rest.zip(&mut y[done..]) {
-        let dot = match w.format {
-            Format::Q4_0 => dot_q4_0(row, x.quantised()),
-            _ => dot_q8_0(row, x.quantised()),
-        };
-        store([dot], std::slice::from_mut(y), accumulate);
+    let mut group = vec![0; GROUP * row_bytes];
+    for (g, rows) in w.bytes.chunks(GROUP * row_bytes).enumerate() {
+        packed::pack(w.format, rows, row_bytes, &mut group);
+        let rows = g * GROUP..g * GROUP + rows.len() / row_bytes;
+        let mut ys: Vec<&mut [f32]> = ys.iter_mut().map(|y| &mut y[rows.clone()]).collect();
+        kernel.run(Groups { format: w.format, bytes: &group, inputs, ys: &mut ys, accumulate });
     }
 }
 

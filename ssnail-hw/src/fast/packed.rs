@@ -1,27 +1,30 @@
-//! Quantised matrices repacked so that a kernel reads them from one end to the other.
+//! Quantised matrices repacked so that a kernel reads them from one end to the other: those of [`super`], and those of
+//! others who know the order.
 //!
 //! Rows are taken 16 at a time, a [`GROUP`]; missing ones are zero. Per group and block: the 16 scales, F16; then for
 //! Q8_0 the bytes 4j to 4j+3 of the 16 rows, row after row, for j = 0 to 7; for Q4_0 likewise the bytes of nibbles, for
 //! j = 0 to 3. The size is that of the original.
 
-use super::input::Block;
-use super::{Input, Isa, Kernel, store};
+use super::quantised::Groups;
+use super::{Input, Kernel};
 use crate::gemv::{Q4_0_BYTES, Q8_0_BYTES};
 use crate::operand::Matrix;
-use crate::scalar::f16_to_f32;
 use ssnail_isa::Format;
 
 /// Rows of a group.
 pub const GROUP: usize = 16;
 /// Bytes of the 16 scales.
-pub(super) const SCALES: usize = 2 * GROUP;
+pub const SCALES: usize = 2 * GROUP;
 /// Bytes that 16 rows have in a step: 4 each.
-pub(super) const STEP: usize = 4 * GROUP;
+pub const STEP: usize = 4 * GROUP;
 
-/// 32 bytes that no cache line divides.
+/// Bytes of a [`Unit`].
+const UNIT: usize = 32;
+
+/// Bytes that no cache line divides.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(32))]
-struct Unit([u8; 32]);
+struct Unit([u8; UNIT]);
 
 /// A Q8_0 or Q4_0 matrix in groups of rows.
 #[derive(Debug, Clone)]
@@ -38,22 +41,11 @@ impl PackedMatrix {
         if !w.format.is_quantised() {
             return None;
         }
-        let (row_bytes, block_bytes) = (w.row_bytes(), w.format.block_bytes() as usize);
-        let mut units =
-            Vec::with_capacity(w.bytes.len().div_ceil(GROUP * row_bytes) * GROUP * row_bytes / 32);
-        let mut packed = vec![0; GROUP * block_bytes];
-        for group in w.bytes.chunks(GROUP * row_bytes) {
-            for block in 0..row_bytes / block_bytes {
-                packed.fill(0);
-                for (r, row) in group.chunks_exact(row_bytes).enumerate() {
-                    let bytes = &row[block * block_bytes..][..block_bytes];
-                    packed[2 * r..][..2].copy_from_slice(&bytes[..2]);
-                    for (j, four) in bytes[2..].as_chunks::<4>().0.iter().enumerate() {
-                        packed[SCALES + j * STEP + 4 * r..][..4].copy_from_slice(four);
-                    }
-                }
-                units.extend(packed.as_chunks::<32>().0.iter().copied().map(Unit));
-            }
+        let row_bytes = w.row_bytes();
+        let group_bytes = GROUP * row_bytes;
+        let mut units = vec![Unit([0; UNIT]); w.bytes.len().div_ceil(group_bytes) * (group_bytes / UNIT)];
+        for (group, units) in w.bytes.chunks(group_bytes).zip(units.chunks_exact_mut(group_bytes / UNIT)) {
+            pack(w.format, group, row_bytes, bytes_of_mut(units));
         }
         let rows = w.bytes.len() / row_bytes;
         Some(Self { format: w.format, rows, columns: w.columns, units })
@@ -64,25 +56,41 @@ impl PackedMatrix {
         self.rows
     }
 
+    /// The blocks of group `group`, each as the module describes it.
+    ///
+    /// # Panics
+    /// If there is no such group.
+    pub fn group(&self, group: usize) -> &[u8] {
+        let units = GROUP * self.format.row_bytes(self.columns as u64) as usize / UNIT;
+        bytes_of(&self.units[group * units..][..units])
+    }
+
     /// y = W * x, or y += W * x, for the rows from group `first` on, as many as `y` has elements.
     ///
     /// # Panics
     /// If the input was not prepared for the format, or rows or columns do not fit.
     pub fn gemv(&self, kernel: Kernel, x: &Input, first: usize, y: &mut [f32], accumulate: bool) {
-        assert_eq!(self.columns, x.len(), "columns");
-        assert!(first * GROUP + y.len() <= self.rows, "rows");
-        let blocks = x.blocks();
-        let group = GROUP * self.format.row_bytes(self.columns as u64) as usize / 32;
-        for (units, y) in self.units[first * group..].chunks_exact(group).zip(y.chunks_mut(GROUP)) {
-            let bytes = bytes_of(units);
-            let dots = match kernel.0 {
-                Isa::Portable => group_portable(self.format, bytes, blocks),
-                #[cfg(target_arch = "x86_64")]
-                // SAFETY: this kernel is made only where the processor has AVX2 and F16C.
-                Isa::Avx2 => unsafe { super::avx2::group(self.format, bytes, blocks) },
-            };
-            store(dots, y, accumulate);
-        }
+        self.gemm(kernel, &[x], first, &mut [y], accumulate);
+    }
+
+    /// Y = W * X, or Y += W * X, for the rows from group `first` on: [`PackedMatrix::gemv`] of each of `inputs` into
+    /// that one of `ys`, in fewer passes over the weights. All of `ys` are equally long.
+    ///
+    /// # Panics
+    /// If an input was not prepared for the format, or numbers of rows, columns or inputs do not fit.
+    pub fn gemm(
+        &self,
+        kernel: Kernel,
+        inputs: &[&Input],
+        first: usize,
+        ys: &mut [&mut [f32]],
+        accumulate: bool,
+    ) {
+        let rows = check(self.columns, inputs, ys);
+        assert!(first * GROUP + rows <= self.rows, "rows");
+        let group = GROUP * self.format.row_bytes(self.columns as u64) as usize / UNIT;
+        let units = &self.units[first * group..][..rows.div_ceil(GROUP) * group];
+        kernel.run(Groups { format: self.format, bytes: bytes_of(units), inputs, ys, accumulate });
     }
 }
 
@@ -91,54 +99,39 @@ fn bytes_of(units: &[Unit]) -> &[u8] {
     unsafe { std::slice::from_raw_parts(units.as_ptr().cast(), size_of_val(units)) }
 }
 
-const _: () = assert!(size_of::<Unit>() == 32);
+fn bytes_of_mut(units: &mut [Unit]) -> &mut [u8] {
+    // SAFETY: likewise.
+    unsafe { std::slice::from_raw_parts_mut(units.as_mut_ptr().cast(), size_of_val(units)) }
+}
 
-/// The dot products of a group's rows.
-fn group_portable(format: Format, bytes: &[u8], x: &[Block]) -> [f32; GROUP] {
+const _: () = assert!(size_of::<Unit>() == UNIT);
+
+/// Puts up to 16 rows into the order of a group. What missing rows stand for stays as it is.
+pub(super) fn pack(format: Format, rows: &[u8], row_bytes: usize, packed: &mut [u8]) {
     match format {
-        Format::Q4_0 => sum_terms::<{ GROUP * Q4_0_BYTES }>(bytes, x, |steps, x| {
-            let mut isums = [-x.eight_sums; GROUP];
-            for (step, (low, high)) in steps.iter().zip(fours(&x.q[..16]).zip(fours(&x.q[16..]))) {
-                for (isum, w) in isums.iter_mut().zip(step.as_chunks::<4>().0) {
-                    for i in 0..4 {
-                        *isum += i32::from(w[i] & 15) * i32::from(low[i])
-                            + i32::from(w[i] >> 4) * i32::from(high[i]);
-                    }
-                }
-            }
-            isums
-        }),
-        _ => sum_terms::<{ GROUP * Q8_0_BYTES }>(bytes, x, |steps, x| {
-            let mut isums = [0; GROUP];
-            for (step, x) in steps.iter().zip(fours(&x.q)) {
-                for (isum, w) in isums.iter_mut().zip(step.as_chunks::<4>().0) {
-                    *isum += (0..4).map(|i| i32::from(w[i] as i8) * i32::from(x[i])).sum::<i32>();
-                }
-            }
-            isums
-        }),
+        Format::Q4_0 => pack_blocks::<Q4_0_BYTES>(rows, row_bytes, packed),
+        _ => pack_blocks::<Q8_0_BYTES>(rows, row_bytes, packed),
     }
 }
 
-fn fours(q: &[i8]) -> impl Iterator<Item = &[i8; 4]> {
-    q.as_chunks::<4>().0.iter()
-}
-
-/// Per row, from its integer sums: acc = the first term, then acc + term.
-#[inline(always)]
-fn sum_terms<const BYTES: usize>(
-    bytes: &[u8],
-    x: &[Block],
-    isums: impl Fn(&[[u8; STEP]], &Block) -> [i32; GROUP],
-) -> [f32; GROUP] {
-    let mut acc = [0.0; GROUP];
-    for (n, (block, x)) in bytes.as_chunks::<BYTES>().0.iter().zip(x).enumerate() {
-        let (scales, steps) = block.split_at(SCALES);
-        let isums = isums(steps.as_chunks::<STEP>().0, x);
-        for (r, d) in scales.as_chunks::<2>().0.iter().enumerate() {
-            let term = isums[r] as f32 * (f16_to_f32(u16::from_le_bytes(*d)) * x.d);
-            acc[r] = if n == 0 { term } else { acc[r] + term };
+fn pack_blocks<const BYTES: usize>(rows: &[u8], row_bytes: usize, packed: &mut [u8]) {
+    for (r, row) in rows.chunks_exact(row_bytes).enumerate() {
+        for (block, packed) in row.as_chunks::<BYTES>().0.iter().zip(packed.chunks_exact_mut(GROUP * BYTES)) {
+            let (scales, steps) = packed.split_at_mut(SCALES);
+            scales.as_chunks_mut::<2>().0[r] = [block[0], block[1]];
+            for (step, four) in steps.as_chunks_mut::<STEP>().0.iter_mut().zip(block[2..].as_chunks::<4>().0)
+            {
+                step.as_chunks_mut::<4>().0[r] = *four;
+            }
         }
     }
-    acc
+}
+
+/// Rows of a product, where the numbers fit each other.
+pub(super) fn check(columns: usize, inputs: &[&Input], ys: &[&mut [f32]]) -> usize {
+    let rows = ys.first().map_or(0, |y| y.len());
+    assert_eq!(inputs.len(), ys.len(), "inputs and outputs");
+    assert!(inputs.iter().all(|x| x.len() == columns), "columns of inputs");
+    assert!(ys.iter().all(|y| y.len() == rows), "rows of outputs");
+    rows
 }

@@ -1,9 +1,13 @@
-//! The options of a run.
+//! The options of a run, and those that other commands share with it.
 
+use anyhow::{Context, Result};
 use clap::Args;
 use ssnail_isa::Board;
+use ssnail_isa::image::Image;
 use ssnail_sim::sampler::Sampling;
 use ssnail_sim::session::DEFAULT_LIMIT;
+use ssnail_sim::{Float, Hardware, Numerics};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// What a run takes.
@@ -21,12 +25,8 @@ pub(super) struct RunArgs {
     /// Tokens to generate [default: 128, or what the context leaves]
     #[arg(short = 'n', long = "count", value_name = "N")]
     pub(super) count: Option<u32>,
-    /// Compute what the hardware computes, to the bit, instead of what the model means
-    #[arg(long)]
-    pub(super) hw: bool,
-    /// With --hw: without fast kernels, which give the same bits
-    #[arg(long, requires = "hw")]
-    pub(super) plain: bool,
+    #[command(flatten)]
+    pub(super) engine: EngineArgs,
     #[command(flatten)]
     pub(super) sampling: SamplingArgs,
     /// Write the logits of every position that runs to this file: little-endian F32, one row a position
@@ -46,9 +46,6 @@ pub(super) struct RunArgs {
     pub(super) bandwidth: f64,
     #[command(flatten)]
     pub(super) trace: TraceArgs,
-    /// Board whose RAM the machine has [default: the smallest that holds the image]
-    #[arg(long, value_name = "r3|r6|preview", value_parser = board)]
-    pub(super) board: Option<Board>,
     /// Instructions that one job may take
     #[arg(long, value_name = "N", default_value_t = DEFAULT_LIMIT)]
     pub(super) max_instructions: u64,
@@ -58,6 +55,68 @@ impl RunArgs {
     /// The image: clap sees to it that there is one where there is no subcommand.
     pub(super) fn image(&self) -> &Path {
         self.image.as_deref().expect("an image is required")
+    }
+}
+
+/// What an image runs on.
+#[derive(Args)]
+pub(super) struct EngineArgs {
+    /// Compute what the hardware computes, to the bit, instead of what the model means
+    #[arg(long)]
+    pub(super) hw: bool,
+    /// With --hw: without fast kernels, repacked weights and look-ahead, which change no bit
+    #[arg(long, requires = "hw")]
+    plain: bool,
+    /// Threads [default: one a processor]
+    #[arg(short = 't', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+    /// Board whose RAM the machine has [default: the smallest that holds the image]
+    #[arg(long, value_name = "r3|r6|preview", value_parser = board)]
+    pub(super) board: Option<Board>,
+}
+
+impl EngineArgs {
+    /// The arithmetic.
+    pub(super) fn numerics(&self) -> Box<dyn Numerics + Send> {
+        match (self.hw, self.plain) {
+            (false, _) => Box::new(Float::new()),
+            (true, false) => Box::new(Hardware::new()),
+            (true, true) => Box::new(Hardware::plain()),
+        }
+    }
+
+    /// Does `work` on the threads that were asked for. All of it: who waits for other threads to take work over would
+    /// wait long beside what an instruction takes.
+    pub(super) fn install<R: Send>(&self, work: impl FnOnce() -> Result<R> + Send) -> Result<R> {
+        let threads = self.threads.map_or(0, usize::from);
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build()?.install(work)
+    }
+}
+
+/// The bytes of an image file.
+pub(super) struct ImageFile<'a> {
+    path: &'a Path,
+    bytes: memmap2::Mmap,
+}
+
+impl<'a> ImageFile<'a> {
+    /// Maps the file.
+    pub(super) fn open(path: &'a Path) -> Result<Self> {
+        let name = || path.display().to_string();
+        let file = File::open(path).with_context(name)?;
+        // SAFETY: a private map that is only read; whoever truncates the file meanwhile ends this process, nothing else.
+        let bytes = unsafe { memmap2::Mmap::map(&file) }.with_context(name)?;
+        Ok(Self { path, bytes })
+    }
+
+    /// The image, its header checked.
+    pub(super) fn parse(&self) -> Result<Image<'_>> {
+        Image::parse(&self.bytes).with_context(|| self.name())
+    }
+
+    /// The path, for messages.
+    pub(super) fn name(&self) -> String {
+        self.path.display().to_string()
     }
 }
 

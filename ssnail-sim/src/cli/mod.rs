@@ -1,6 +1,7 @@
 //! The command line: `ssnail-sim IMAGE` with the options of a run, or a subcommand.
 
 mod args;
+mod bench;
 mod display;
 mod logits_file;
 mod output_file;
@@ -34,12 +35,15 @@ enum Command {
     /// Print or compare traces of runs
     #[command(subcommand)]
     Trace(trace::TraceCommand),
+    /// Measure tokens a second, prompt and generation apart
+    Bench(bench::BenchArgs),
 }
 
 /// Runs what the command line asks for; gives the exit status of what was done.
 pub(crate) fn run(cli: &Cli) -> Result<ExitCode> {
     match &cli.command {
         Some(Command::Trace(command)) => trace::run(command),
+        Some(Command::Bench(args)) => bench::run(args).map(|()| ExitCode::SUCCESS),
         None => run::run(&cli.run).map(|()| ExitCode::SUCCESS),
     }
 }

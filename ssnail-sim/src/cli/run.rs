@@ -1,6 +1,6 @@
 //! The plain form of the command: one prompt through one image.
 
-use super::args::RunArgs;
+use super::args::{ImageFile, RunArgs};
 use super::logits_file::LogitsFile;
 use super::screen::Screen;
 use super::stats::RunStats;
@@ -8,11 +8,10 @@ use super::trace_file::TraceFile;
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use ssnail_isa::image::{Image, NO_TOKEN, StopReason};
+use ssnail_sim::Session;
 use ssnail_sim::sampler::{Sampler, Sampling};
 use ssnail_sim::session::SessionError;
-use ssnail_sim::{Float, Hardware, Numerics, Session};
 use ssnail_tok::Tokenizer;
-use std::fs::File;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
@@ -37,13 +36,15 @@ struct Report {
 
 /// Loads the image and runs it.
 pub(super) fn run(args: &RunArgs) -> Result<()> {
-    let name = || args.image().display().to_string();
-    let file = File::open(args.image()).with_context(name)?;
-    // SAFETY: a private map that is only read; whoever truncates the file meanwhile ends this process, nothing else.
-    let bytes = unsafe { memmap2::Mmap::map(&file) }.with_context(name)?;
-    let image = Image::parse(&bytes).with_context(name)?;
+    args.engine.install(|| run_here(args))
+}
+
+fn run_here(args: &RunArgs) -> Result<()> {
+    let file = ImageFile::open(args.image())?;
+    let image = file.parse()?;
     let prompt = prompt(args, &image)?;
-    let mut session = Session::load(&image, args.board, numerics(args)).with_context(name)?;
+    let mut session =
+        Session::load(&image, args.engine.board, args.engine.numerics()).with_context(|| file.name())?;
     session.set_limit(args.max_instructions);
     let trace = args.trace.trace.as_deref().map(|path| TraceFile::create(path, &args.trace)).transpose()?;
     if let Some(trace) = &trace {
@@ -59,14 +60,6 @@ pub(super) fn run(args: &RunArgs) -> Result<()> {
     match (ended.map_err(|e| explain(e, args)), traced) {
         (Err(e), Err(of_trace)) => Err(e.context(format!("no trace was written: {of_trace:#}"))),
         (ended, traced) => ended.and(traced),
-    }
-}
-
-fn numerics(args: &RunArgs) -> Box<dyn Numerics + Send> {
-    match (args.hw, args.plain) {
-        (false, _) => Box::new(Float::new()),
-        (true, false) => Box::new(Hardware::new()),
-        (true, true) => Box::new(Hardware::plain()),
     }
 }
 

@@ -1,118 +1,117 @@
-//! Matrix times vector: rows in parallel, each the sum of exact products in F64.
+//! Matrix times vector: rows in parallel, each the sum of exact products.
+//!
+//! Unquantised weights: a row's sum has eight lanes of F64; product i, which F64 holds exactly, goes to lane i modulo 8.
+//! Quantised weights: a block's dot product with each plane of x is an exact integer; their sum is rounded to F64,
+//! times d and x's unit, and added to the row's. So all kernels give the same bits. Where x or a result is not finite,
+//! [`plain`] decides.
 
-use super::lanes::{LANES, Sum, add_products, total};
-use crate::numerics::Matrix;
-use half::f16;
-use rayon::prelude::*;
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+mod plain;
+mod portable;
+
+use super::input::Input;
+use super::lanes::{Sum, total};
+use crate::numerics::{Matrix, Product, Weights};
+use crate::share;
+use ssnail_hw::fast::{GROUP, PackedMatrix};
 use ssnail_isa::Format;
+use std::borrow::Cow;
 
-/// Weights above which a product is worth sharing among threads.
-const PARALLEL: usize = 1 << 16;
-/// Weights that a thread takes at a time.
-const SHARE: usize = 1 << 15;
-/// Weights of an unquantised row that are decoded at a time, on the stack.
-const CHUNK: usize = 256;
-
-/// y = W * x, or y += W * x.
-pub(super) fn gemv(w: Matrix<'_>, x: &[f64], y: &mut [f32], accumulate: bool) {
-    let rows_of = kernel();
-    if w.columns * y.len() < PARALLEL {
-        return rows_of(w, x, y, accumulate);
-    }
-    let rows = (SHARE / w.columns).max(1);
-    y.par_chunks_mut(rows)
-        .zip(w.bytes.par_chunks(rows * w.row_bytes()))
-        .for_each(|(y, bytes)| rows_of(Matrix { bytes, ..w }, x, y, accumulate));
-}
-
-type Kernel = fn(Matrix<'_>, &[f64], &mut [f32], bool);
-
-/// The same code, compiled for the widest vectors that this machine has.
-fn kernel() -> Kernel {
+/// The instructions that are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kernel {
+    /// What every processor can do.
+    Portable,
+    /// AVX2, FMA and F16C. Made only where the processor has them.
     #[cfg(target_arch = "x86_64")]
-    {
-        if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw") {
-            // SAFETY: the machine has what the function is compiled for.
-            return |w, x, y, accumulate| unsafe { rows_avx512(w, x, y, accumulate) };
+    Avx2,
+}
+
+impl Default for Kernel {
+    fn default() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("fma")
+            && is_x86_feature_detected!("f16c")
+        {
+            return Kernel::Avx2;
         }
-        if is_x86_feature_detected!("avx2") {
-            // SAFETY: the machine has what the function is compiled for.
-            return |w, x, y, accumulate| unsafe { rows_avx2(w, x, y, accumulate) };
+        Kernel::Portable
+    }
+}
+
+impl Kernel {
+    /// The lanes of an unquantised row's sum.
+    fn row(self, format: Format, row: &[u8], x: &[f64]) -> Sum {
+        match self {
+            Kernel::Portable => portable::row(format, row, x),
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: this kernel is made only where the processor has what the function is compiled for.
+            Kernel::Avx2 => unsafe { avx2::row(format, row, x) },
         }
     }
-    rows
-}
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2")]
-fn rows_avx512(w: Matrix<'_>, x: &[f64], y: &mut [f32], accumulate: bool) {
-    rows(w, x, y, accumulate);
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn rows_avx2(w: Matrix<'_>, x: &[f64], y: &mut [f32], accumulate: bool) {
-    rows(w, x, y, accumulate);
-}
-
-#[inline(always)]
-pub(super) fn rows(w: Matrix<'_>, x: &[f64], y: &mut [f32], accumulate: bool) {
-    for (row, y) in w.rows().zip(y) {
-        let dot = match w.format {
-            Format::Q8_0 => dot_q8_0(row, x),
-            Format::Q4_0 => dot_q4_0(row, x),
-            format => dot_float(format, row, x),
-        };
-        *y = (if accumulate { f64::from(*y) } else { 0.0 } + dot) as f32;
-    }
-}
-
-/// Weights of a quantised block.
-const BLOCK: usize = 32;
-
-#[inline(always)]
-fn dot_q8_0(row: &[u8], x: &[f64]) -> f64 {
-    let mut sum = Sum::default();
-    for (block, x) in row.as_chunks::<{ 2 + BLOCK }>().0.iter().zip(x.as_chunks::<BLOCK>().0) {
-        let weights: [f64; BLOCK] = std::array::from_fn(|i| f64::from(block[2 + i] as i8));
-        add_block(&mut sum, block[0], block[1], &weights, x);
-    }
-    total(&sum)
-}
-
-#[inline(always)]
-fn dot_q4_0(row: &[u8], x: &[f64]) -> f64 {
-    let mut sum = Sum::default();
-    for (block, x) in row.as_chunks::<{ 2 + BLOCK / 2 }>().0.iter().zip(x.as_chunks::<BLOCK>().0) {
-        let mut weights = [0.0; BLOCK];
-        for i in 0..BLOCK / 2 {
-            weights[i] = f64::from((block[2 + i] & 15) as i8 - 8);
-            weights[i + BLOCK / 2] = f64::from((block[2 + i] >> 4) as i8 - 8);
+    /// The sums of a packed group's rows.
+    fn group(self, format: Format, group: &[u8], x: &[super::input::Block]) -> [f64; GROUP] {
+        match self {
+            Kernel::Portable => portable::group(format, group, x),
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Kernel::Avx2 => unsafe { avx2::group(format, group, x) },
         }
-        add_block(&mut sum, block[0], block[1], &weights, x);
-    }
-    total(&sum)
-}
-
-/// Adds (the block's weights times x) * d.
-#[inline(always)]
-fn add_block(sum: &mut Sum, d0: u8, d1: u8, weights: &[f64; BLOCK], x: &[f64; BLOCK]) {
-    let d = f64::from(f16::from_le_bytes([d0, d1]).to_f32_const());
-    let mut of_block = Sum::default();
-    add_products(&mut of_block, weights, x);
-    for l in 0..LANES {
-        sum[l] += of_block[l] * d;
     }
 }
 
-#[inline(always)]
-fn dot_float(format: Format, row: &[u8], x: &[f64]) -> f64 {
-    let mut sum = Sum::default();
-    let mut weights = [0f32; CHUNK];
-    for (bytes, x) in row.chunks(CHUNK * format.block_bytes() as usize).zip(x.chunks(CHUNK)) {
-        let weights = &mut weights[..x.len()];
-        format.decode_row(bytes, weights).expect("a part of a row is as long as its part of the vector");
-        add_products(&mut sum, weights, x);
+/// y = W * x, or y += W * x, for each product and its prepared vector.
+pub(super) fn gemv(
+    kernel: Kernel,
+    w: Weights<'_>,
+    inputs: &[Input],
+    products: &mut [Product<'_>],
+    accumulate: bool,
+) {
+    let matrix = w.matrix;
+    let packed = match w.packed {
+        Some(packed) => Some(Cow::Borrowed(packed)),
+        // Not to depend on whether there is a copy, a matrix without one gets one for the moment.
+        None => PackedMatrix::new(matrix).map(Cow::Owned),
+    };
+    let add = |y: &mut f32, dot: f64| *y = (if accumulate { f64::from(*y) } else { 0.0 } + dot) as f32;
+    match packed {
+        Some(packed) => share::rows(matrix.columns, GROUP, products, |rows, ys| {
+            for first in rows.clone().step_by(GROUP) {
+                let group = packed.group(first / GROUP);
+                for (x, y) in inputs.iter().zip(ys.iter_mut()) {
+                    let y = y[first - rows.start..].iter_mut().take(GROUP);
+                    let dots = x.blocks().map(|x| kernel.group(matrix.format, group, x));
+                    for (r, y) in y.enumerate() {
+                        let dot = dots.map(|dots| dots[r]).filter(|dot| dot.is_finite());
+                        add(
+                            y,
+                            dot.unwrap_or_else(|| {
+                                plain::dot(matrix.format, row(matrix, first + r), x.wide())
+                            }),
+                        );
+                    }
+                }
+            }
+        }),
+        None => share::rows(matrix.columns, 1, products, |rows, ys| {
+            for r in rows.clone() {
+                for (x, y) in inputs.iter().zip(ys.iter_mut()) {
+                    add(&mut y[r - rows.start], total(&kernel.row(matrix.format, row(matrix, r), x.wide())));
+                }
+            }
+        }),
     }
-    total(&sum)
 }
+
+fn row<'a>(w: Matrix<'a>, r: usize) -> &'a [u8] {
+    let bytes = w.row_bytes();
+    &w.bytes[r * bytes..][..bytes]
+}
+
+#[cfg(test)]
+#[path = "gemv/tests.rs"]
+mod tests;

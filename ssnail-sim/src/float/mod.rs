@@ -6,18 +6,25 @@
 
 mod attention;
 mod gemv;
+mod input;
 mod lanes;
 mod vector;
 
-use crate::numerics::{Attention, Matrix, Numerics};
+use crate::numerics::{Attention, Matrix, Numerics, Product, Weights};
 use half::slice::{HalfBitsSliceExt, HalfFloatSliceExt};
+use input::Input;
+use ssnail_hw::fast::PackedMatrix;
 use ssnail_isa::Format;
+
+/// Turns of a loop side by side.
+const TURNS: usize = 32;
 
 /// Float numerics.
 #[derive(Debug, Default)]
 pub struct Float {
-    /// The vector of a GEMV in F64.
-    x: Vec<f64>,
+    kernel: gemv::Kernel,
+    /// The vectors of a GEMV; the next GEMV often has the same.
+    inputs: Vec<Input>,
 }
 
 impl Float {
@@ -32,53 +39,60 @@ impl Numerics for Float {
         "float"
     }
 
-    fn gemv(&mut self, w: Matrix<'_>, x: &[f32], y: &mut [f32], accumulate: bool) {
-        self.x.clear();
-        self.x.extend(x.iter().copied().map(f64::from));
-        gemv::gemv(w, &self.x, y, accumulate);
+    fn look_ahead(&self) -> usize {
+        TURNS
     }
 
-    fn deqrow(&mut self, format: Format, row: &[u8], z: &mut [f32]) {
+    fn pack(&self, matrix: Matrix<'_>) -> Option<PackedMatrix> {
+        PackedMatrix::new(matrix)
+    }
+
+    fn gemv(&mut self, w: Weights<'_>, products: &mut [Product<'_>], accumulate: bool) {
+        let inputs = input::prepared(&mut self.inputs, products, w.matrix.format.is_quantised());
+        gemv::gemv(self.kernel, w, inputs, products, accumulate);
+    }
+
+    fn deqrow(&self, format: Format, row: &[u8], z: &mut [f32]) {
         format.decode_row(row, z).expect("the machine gives rows of the right length");
     }
 
-    fn vadd(&mut self, x: &[f32], y: &[f32], z: &mut [f32]) {
+    fn vadd(&self, x: &[f32], y: &[f32], z: &mut [f32]) {
         vector::zip(x, y, z, |x, y| x + y);
     }
 
-    fn vmul(&mut self, x: &[f32], y: &[f32], z: &mut [f32]) {
+    fn vmul(&self, x: &[f32], y: &[f32], z: &mut [f32]) {
         vector::zip(x, y, z, |x, y| x * y);
     }
 
-    fn rmsnorm(&mut self, x: &[f32], gain: &[f32], eps: f32, z: &mut [f32]) {
+    fn rmsnorm(&self, x: &[f32], gain: &[f32], eps: f32, z: &mut [f32]) {
         vector::rmsnorm(x, gain, f64::from(eps), z);
     }
 
-    fn silumul(&mut self, x: &[f32], y: &[f32], z: &mut [f32]) {
+    fn silumul(&self, x: &[f32], y: &[f32], z: &mut [f32]) {
         vector::zip(x, y, z, |x, y| (vector::silu(f64::from(x)) * f64::from(y)) as f32);
     }
 
-    fn rope(&mut self, x: &mut [f32], table: &[f32]) {
+    fn rope(&self, x: &mut [f32], table: &[f32]) {
         vector::rope(x, table);
     }
 
-    fn attn(&mut self, a: Attention<'_>, q: &[f32], out: &mut [f32]) {
+    fn attn(&self, a: Attention<'_>, q: &[f32], out: &mut [f32]) {
         attention::attention(&a, q, out);
     }
 
-    fn layernorm(&mut self, x: &[f32], gain: &[f32], bias: &[f32], eps: f32, z: &mut [f32]) {
+    fn layernorm(&self, x: &[f32], gain: &[f32], bias: &[f32], eps: f32, z: &mut [f32]) {
         vector::layernorm(x, gain, bias, f64::from(eps), z);
     }
 
-    fn gelu(&mut self, x: &[f32], z: &mut [f32]) {
+    fn gelu(&self, x: &[f32], z: &mut [f32]) {
         z.iter_mut().zip(x).for_each(|(z, &x)| *z = vector::gelu(f64::from(x)) as f32);
     }
 
-    fn meanrows(&mut self, x: &[f32], z: &mut [f32]) {
+    fn meanrows(&self, x: &[f32], z: &mut [f32]) {
         vector::meanrows(x, z);
     }
 
-    fn cvt16(&mut self, x: &[f32], z: &mut [u16]) {
+    fn cvt16(&self, x: &[f32], z: &mut [u16]) {
         z.reinterpret_cast_mut::<half::f16>().convert_from_f32_slice(x);
     }
 }
