@@ -89,7 +89,7 @@ begin
           left  <= resize((resize(len_r, 29) + start_lo + 7) srl 3, 26);
           state <= CALC;
         when CALC =>
-          room := 32 - ('0' & cur(7 downto 3));
+          room := to_unsigned(32, 6) - ('0' & cur(7 downto 3));
           if left < 32 and left(8 downto 3) < room then
             burst <= left(8 downto 3);
           else

@@ -30,7 +30,7 @@ entity stream_writer is
 end entity;
 
 architecture rtl of stream_writer is
-  type state_t is (IDLE_S, HEAD, BODY, TAIL, DRAIN);
+  type state_t is (IDLE_S, HEAD, WORDS_S, TAIL, DRAIN);
   signal state   : state_t                       := IDLE_S;
   signal cur     : unsigned(26 downto 1)         := (others => '0'); -- address of the next word
   signal first   : unsigned(26 downto 3)         := (others => '0'); -- address of the burst in the making
@@ -53,8 +53,8 @@ architecture rtl of stream_writer is
   signal d_valid, d_room : std_logic;
   signal d_out   : std_logic_vector(29 downto 0);
 begin
-  take     <= '1' when state = BODY and room = '1' and valid = '1' else '0';
-  ready    <= '1' when state = BODY and room = '1' and (half_r = '1' or phase = '1') else '0';
+  take     <= '1' when state = WORDS_S and room = '1' and valid = '1' else '0';
+  ready    <= '1' when state = WORDS_S and room = '1' and (half_r = '1' or phase = '1') else '0';
   idle     <= '1' when state = IDLE_S else '0';
   req      <= d_valid and not kill and not ack;
   req_addr <= d_out(29 downto 6) & "000";
@@ -87,13 +87,13 @@ begin
           null;
         when HEAD =>
           if skip = 0 then
-            state <= BODY;
+            state <= WORDS_S;
           else
             skip   <= skip - 1;
             push_r <= '1';
             word_r <= (others => '0');
           end if;
-        when BODY =>
+        when WORDS_S =>
           if take = '1' then
             push_r <= '1';
             step   := true;
@@ -131,7 +131,7 @@ begin
         -- The last word of 256 bytes ends the burst.
         if cur(7 downto 1) = "1111111" then
           d_push <= '1';
-          d_in   <= std_logic_vector(first) & std_logic_vector(32 - ('0' & first(7 downto 3)));
+          d_in   <= std_logic_vector(first) & std_logic_vector(to_unsigned(32, 6) - ('0' & first(7 downto 3)));
           open_b <= '0';
           first  <= cur(26 downto 3) + 1;
         end if;
