@@ -108,8 +108,11 @@ impl Checker {
         }
         let rules = [
             (c.op > op::INVALIDATE, "unknown command"),
-            (c.addr % 8 != 0, "the address is no multiple of 8"),
-            (c.len % 8 != 0 || c.len == 0 || c.len > BURST, "the length is no multiple of 8 from 8 to 256"),
+            (!c.addr.is_multiple_of(8), "the address is no multiple of 8"),
+            (
+                !c.len.is_multiple_of(8) || c.len == 0 || c.len > BURST,
+                "the length is no multiple of 8 from 8 to 256",
+            ),
             (c.addr % BURST + c.len > BURST, "the burst crosses a multiple of 256"),
             (
                 u64::from(c.addr) + u64::from(c.len) > u64::from(self.size),
