@@ -136,7 +136,8 @@ architecture rtl of ssnail_chip is
   signal d_words                                      : std_logic_vector(21 downto 0) := (others => '0');
   signal d_writes                                     : std_logic             := '0';
   signal go                                           : std_logic             := '0';
-  signal x_again, waits                               : std_logic             := '0';
+  signal x_again                                      : std_logic;
+  signal waits                                        : std_logic             := '0';
   signal latch                                        : std_logic;
   signal retired                                      : std_logic;
   signal cmd_ready_v, rdata_valid_v, wdata_req_v      : std_logic_vector(1 downto 0);
@@ -280,6 +281,7 @@ begin
     end if;
   end process;
 
+  x_again   <= '0';
   r_start   <= '0' & (go and op_reads(1)) & ((go and op_reads(0)) or x_again);
   r_sdram   <= op_sdram(1) & op_sdram(1) & op_sdram(0);
   r_addr    <= op_offset(53 downto 27) & op_offset(53 downto 0);
