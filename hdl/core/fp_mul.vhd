@@ -36,11 +36,11 @@ architecture rtl of fp_mul is
 
   signal man_a1, man_b1 : unsigned(23 downto 0);
   signal tiny1    : unsigned(23 downto 0);  -- the subnormal operand, if there is one
-  signal exp1     : signed(9 downto 0);     -- of the product, biased, if its leading one is bit 46
+  signal exp1     : unsigned(8 downto 0);   -- sum of the biased exponents
   signal low2     : unsigned(40 downto 0);  -- man_a * low 17 bits of man_b
   signal high2    : unsigned(30 downto 0);  -- man_a * high 7 bits of man_b
   signal left2    : unsigned(4 downto 0);   -- 0..23, places that a subnormal operand lacks
-  signal exp2     : signed(9 downto 0);
+  signal exp2     : signed(9 downto 0);     -- of the product, biased, if its leading one is bit 46
   signal product3 : unsigned(47 downto 0);
   signal right3   : unsigned(5 downto 0);   -- 0..50, shift of product & '0' that puts the leading one to bit 24 or 25
   signal exp3     : signed(9 downto 0);     -- then, 1 at the least; above 255 from there on
@@ -68,7 +68,7 @@ begin
       else
         tiny1 <= pb.man;
       end if;
-      exp1 <= signed(resize(pa.exp, 10)) + signed(resize(pb.exp, 10)) - to_signed(127, 10);
+      exp1 <= resize(pa.exp, 9) + resize(pb.exp, 9);
       flags(1).sign <= pa.sign xor pb.sign;
       flags(1).is_nan <= pa.is_nan or pb.is_nan or (pa.is_inf and pb.is_zero) or (pa.is_zero and pb.is_inf);
       flags(1).is_inf <= pa.is_inf or pb.is_inf;
@@ -83,7 +83,7 @@ begin
       low2 <= man_a1 * man_b1(16 downto 0);
       high2 <= man_a1 * man_b1(23 downto 17);
       left2 <= to_unsigned(leading_zeros(tiny1), 5);
-      exp2 <= exp1;
+      exp2 <= signed(resize(exp1, 10)) - to_signed(127, 10);
     end if;
   end process;
 

@@ -26,7 +26,11 @@ package ssnail_fp_pkg is
   constant F32_TO_INT8_LATENCY : positive := 2;   -- cycles
   constant FP_COMPARE_LATENCY  : positive := 2;   -- cycles
   -- x - lo, times k, segment, ROM, times c1, plus c0, choice
-  constant FP_TABLE_LATENCY    : positive := 2 * FP_ADD_LATENCY + 2 * FP_MUL_LATENCY + 5;  -- cycles
+  constant FP_TABLE_LATENCY    : positive := 2 * FP_ADD_LATENCY + 2 * FP_MUL_LATENCY + 4;  -- cycles
+
+  -- From the edge that takes the operands to the result, nothing being subnormal; a new operation starts with the result
+  constant FP_DIV_CYCLES       : positive := 17;  -- cycles
+  constant FP_SQRT_CYCLES      : positive := 28;  -- cycles
 
   -- bf16 as single: exact, a NaN canonical; no register
   function bf16_to_f32(x : bf16_t) return f32_t;
@@ -82,7 +86,7 @@ package ssnail_fp_pkg is
       a         : in  f32_t;      -- any single
       b         : in  f32_t;      -- any single
       out_valid : out std_logic;  -- one cycle for each operation
-      y         : out f32_t       -- a / b, nearest even
+      y         : out f32_t       -- a / b, nearest even; stays until the next result
     );
   end component;
 
@@ -94,7 +98,7 @@ package ssnail_fp_pkg is
       in_ready  : out std_logic;  -- idle
       a         : in  f32_t;      -- any single
       out_valid : out std_logic;  -- one cycle for each operation
-      y         : out f32_t       -- square root of a, nearest even
+      y         : out f32_t       -- square root of a, nearest even; stays until the next result
     );
   end component;
 

@@ -25,9 +25,9 @@ package ssnail_tables_pkg is
     (x"41800000", x"C1800000", x"00000000", x"41800000", '1'),
     (x"41800000", x"C1800000", x"00000000", x"41800000", '1'));
 
-  type table_rom_t is array (0 to 1023) of std_logic_vector(63 downto 0);
+  type table_words_t is array (0 to 1023) of std_logic_vector(63 downto 0);
   -- Word (function & segment) is c0 & c1
-  constant TABLE_ROM : table_rom_t := (
+  constant TABLE_WORDS : table_words_t := (
     x"BA7140DCB893F347", x"BA82698CB8A119BB", x"BA8CF95EB8AF680D", x"BA985F35B8BEF7E0",
     x"BAA4AB82B8CFE505", x"BAB1EFEEB8E24DAC", x"BAC03F6EB8F65291", x"BACFAE59B9060B9B",
     x"BAE05284B911E10F", x"BAF24358B91EBE84", x"BB02CCF8B92CBA9B", x"BB0D389BB93BEDDB",

@@ -112,9 +112,9 @@ fn generate_vhdl() -> String {
             "    (x\"{neg_lo:08X}\", x\"{lo:08X}\", x\"{hi:08X}\", x\"{k:08X}\", '{above_one}'){comma}"
         );
     }
-    text += "\n  type table_rom_t is array (0 to 1023) of std_logic_vector(63 downto 0);\n  \
+    text += "\n  type table_words_t is array (0 to 1023) of std_logic_vector(63 downto 0);\n  \
          -- Word (function & segment) is c0 & c1\n  \
-         constant TABLE_ROM : table_rom_t := (\n";
+         constant TABLE_WORDS : table_words_t := (\n";
     for f in &FUNCTIONS {
         for four in (0..SEGMENTS).collect::<Vec<_>>().chunks(4) {
             let words = four.iter().map(|&i| {

@@ -13,12 +13,12 @@ use testbench::model::{Model, Port, replay};
 const REPLAYED: u64 = 3000;
 
 /// `n` cases, ten times as many with `SSNAIL_HDL_LONG=1`.
-pub fn cases(n: usize) -> usize {
+pub(crate) fn cases(n: usize) -> usize {
     if std::env::var("SSNAIL_HDL_LONG").is_ok_and(|v| v == "1") { 10 * n } else { n }
 }
 
 /// A constant of `ssnail_fp_pkg`, which the RTL's users are written against.
-pub fn latency(name: &str) -> usize {
+pub(crate) fn latency(name: &str) -> usize {
     let text = std::fs::read_to_string(build::repository().join("hdl/pkg/ssnail_fp_pkg.vhd")).unwrap();
     let line = text.lines().find(|l| l.trim_start().starts_with(&format!("constant {name} "))).unwrap();
     let expression = line.split(":=").nth(1).unwrap().split(';').next().unwrap();
@@ -34,16 +34,16 @@ pub fn latency(name: &str) -> usize {
 }
 
 /// A unit under test.
-pub struct Unit {
+pub(crate) struct Unit {
     tools: Tools,
-    pub model: Model,
-    pub random: Pcg64Mcg,
+    pub(crate) model: Model,
+    pub(crate) random: Pcg64Mcg,
     recording: Option<(tempfile::TempDir, u64)>,
 }
 
 impl Unit {
     /// Builds the entity and resets it; `None`, with a message, where the HDL tools are missing.
-    pub fn new(top: &str) -> Option<Self> {
+    pub(crate) fn new(top: &str) -> Option<Self> {
         let tools = Tools::or_skip(top)?;
         let design = Design::hdl(top).unwrap();
         let library = build::build(&tools, &design, Options::UNIT).unwrap_or_else(|e| panic!("{e}"));
@@ -57,8 +57,15 @@ impl Unit {
         Some(unit)
     }
 
+    /// Resets the unit in the middle of other operations, of which nothing may be seen afterwards.
     fn reset(&mut self) {
-        let reset = self.model.port("reset");
+        let [reset, valid] = ["reset", "in_valid"].map(|p| self.model.port(p));
+        for port in ["a", "b", "x"].into_iter().filter_map(|p| self.model.find(p)).collect::<Vec<_>>() {
+            self.model.set(port, 0x3F9A);
+        }
+        self.model.set(valid, 1);
+        (0..75).for_each(|_| self.tick());
+        self.model.set(valid, 0);
         self.model.set(reset, 1);
         self.tick();
         self.tick();
@@ -66,7 +73,7 @@ impl Unit {
     }
 
     /// One clock; after the last recorded one the recording is replayed.
-    pub fn tick(&mut self) {
+    pub(crate) fn tick(&mut self) {
         self.model.tick();
         if let Some((_, left)) = &mut self.recording {
             *left -= 1;
@@ -76,7 +83,7 @@ impl Unit {
         }
     }
 
-    fn replay(&mut self) {
+    pub(crate) fn replay(&mut self) {
         let Some((_folder, _)) = self.recording.take() else { return };
         let recorded = self.model.end_record().unwrap().unwrap();
         let said = replay(&self.tools, &recorded).unwrap_or_else(|e| panic!("{e}"));
@@ -84,7 +91,7 @@ impl Unit {
     }
 
     /// Runs a unit that takes an operation each clock: first without gaps, then with.
-    pub fn pipelined<I, O>(
+    pub(crate) fn pipelined<I, O>(
         &mut self,
         latency: usize,
         cases: impl Iterator<Item = (I, O)>,
@@ -121,7 +128,7 @@ impl Unit {
     }
 
     /// Runs a unit that says when it is ready. Gives clocks from one operation to the next where there is no gap.
-    pub fn iterative<I, O>(
+    pub(crate) fn iterative<I, O>(
         &mut self,
         cases: impl Iterator<Item = (I, O)>,
         drive: impl Fn(&mut Model, I),

@@ -3,13 +3,15 @@
 
 mod harness;
 mod operands;
+mod quantise;
 
 use harness::{Unit, cases, latency};
 use operands::{pairs, singles};
 use ssnail_hw::scalar;
+use ssnail_hw::tables::{EXP, GELU, SILU};
 use testbench::model::Model;
 
-/// Sets ports by name, once per unit looked up.
+/// A function that sets the ports of these names.
 macro_rules! drive {
     ($unit:expr; $($port:literal),*) => {{
         let ports = [$( $unit.model.port($port) ),*];
@@ -135,4 +137,77 @@ fn compare() {
     });
     let result = move |m: &Model| (m.is_set(greater), m.is_set(unordered));
     unit.pipelined(latency("FP_COMPARE_LATENCY"), list, set, result);
+}
+
+#[test]
+fn divide() {
+    let Some(mut unit) = Unit::new("fp_div") else { return };
+    let set = drive!(unit; "a", "b");
+    let y = output(&unit, "y");
+    // What the RTL divides most: 1 / x and x / 127, among numbers that are not subnormal.
+    let mut random = operands::Operands::new(7);
+    let usual = std::iter::repeat_with(move || {
+        let x = (random.word() >> 32) as u32;
+        let x = x & 0x8FFF_FFFF | 0x3000_0000;
+        if x & 1 == 0 { [0x3F80_0000, x] } else { [x, 0x42FE_0000] }
+    });
+    let list = usual.take(cases(20_000)).chain(pairs(7, cases(80_000))).map(|[a, b]| {
+        let want = scalar::canonical(f32::from_bits(a) / f32::from_bits(b));
+        ([u64::from(a), u64::from(b)], bits(want))
+    });
+    assert_eq!(unit.iterative(list, set, y), latency("FP_DIV_CYCLES") as u64);
+}
+
+#[test]
+fn square_root() {
+    let Some(mut unit) = Unit::new("fp_sqrt") else { return };
+    let set = drive!(unit; "a");
+    let y = output(&unit, "y");
+    let mut random = operands::Operands::new(8);
+    let usual = std::iter::repeat_with(move || (random.word() >> 33) as u32 & 0x7FFF_FFFF | 0x0100_0000);
+    let squares = (1..5000u32).map(|i| ((i * i) as f32).to_bits());
+    let list = usual.take(cases(20_000)).chain(squares).chain(singles(8, cases(75_000)));
+    // Not by `canonical` of the root: LLVM takes it for the root itself, and keeps the payload of a NaN.
+    let list = list.map(|a| {
+        let x = f32::from_bits(a);
+        let want = if x.is_nan() || x < 0.0 { scalar::NAN_F32 } else { x.sqrt().to_bits() };
+        ([u64::from(a)], u64::from(want))
+    });
+    assert_eq!(unit.iterative(list, set, y), latency("FP_SQRT_CYCLES") as u64);
+}
+
+#[test]
+fn tables() {
+    let Some(mut unit) = Unit::new("fp_table") else { return };
+    let set = drive!(unit; "func", "a");
+    let y = output(&unit, "y");
+    let functions = [&SILU, &GELU, &EXP];
+    // The neighbours of every end of a segment, then numbers inside, then any.
+    let ends = (0..3u64).flat_map(move |f| {
+        let t = functions[f as usize];
+        (0..=256).flat_map(move |i| {
+            let x = t.lo + i as f32 * ((t.hi - t.lo) / 256.0);
+            let bits = x.to_bits();
+            (-4..=4).map(move |d| (f, bits.wrapping_add_signed(d)))
+        })
+    });
+    let mut random = operands::Operands::new(9);
+    let inside = std::iter::repeat_with(move || {
+        let r = random.word();
+        let (f, unit) = (r % 3, (r >> 40) as f32 / (1 << 24) as f32);
+        let t = functions[f as usize];
+        (f, (t.lo + unit * (t.hi - t.lo)).to_bits())
+    });
+    let any = singles(9, cases(100_000)).enumerate().map(|(i, x)| (i as u64 % 3, x));
+    let list = ends.chain(inside.take(cases(200_000))).chain(any);
+    let list =
+        list.map(move |(f, x)| ([f, u64::from(x)], bits(functions[f as usize].eval(f32::from_bits(x)))));
+    unit.pipelined(latency("FP_TABLE_LATENCY"), list, set, y);
+}
+
+#[test]
+fn quantise() {
+    let Some(mut unit) = Unit::new("fp_quantise") else { return };
+    let per_element = unit.quantise(cases(6_000));
+    assert!(per_element <= 1.5, "{per_element} cycles an element");
 }

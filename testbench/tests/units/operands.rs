@@ -4,7 +4,7 @@ use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
 /// Numbers that are at the edge of something.
-pub const EDGES: &[u32] = &[
+pub(crate) const EDGES: &[u32] = &[
     0x0000_0000,
     0x8000_0000,
     0x0000_0001,
@@ -48,21 +48,21 @@ pub const EDGES: &[u32] = &[
 ];
 
 /// A source of operands.
-pub struct Operands(Pcg64Mcg);
+pub(crate) struct Operands(Pcg64Mcg);
 
 impl Operands {
     /// Seeded.
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Operands(Pcg64Mcg::seed_from_u64(seed))
     }
 
     /// Any 64 bits.
-    pub fn word(&mut self) -> u64 {
+    pub(crate) fn word(&mut self) -> u64 {
         self.0.next_u64()
     }
 
     /// A single: any bits, an edge, subnormal, large, near 1, or with few mantissa bits.
-    pub fn single(&mut self) -> u32 {
+    pub(crate) fn single(&mut self) -> u32 {
         let r = self.word();
         let x = (r >> 32) as u32;
         match r & 15 {
@@ -77,7 +77,7 @@ impl Operands {
     }
 
     /// Two singles; a third of the pairs differ in few bits or in few places of exponent, with any signs.
-    pub fn pair(&mut self) -> [u32; 2] {
+    pub(crate) fn pair(&mut self) -> [u32; 2] {
         let (a, b, r) = (self.single(), self.single(), self.word());
         let near = match r % 12 {
             0 => a.wrapping_add((r >> 32) as u32 & 0xF),
@@ -93,14 +93,14 @@ impl Operands {
 }
 
 /// All pairs of edges, then `n` random ones.
-pub fn pairs(seed: u64, n: usize) -> impl Iterator<Item = [u32; 2]> {
+pub(crate) fn pairs(seed: u64, n: usize) -> impl Iterator<Item = [u32; 2]> {
     let mut operands = Operands::new(seed);
     let edges = EDGES.iter().flat_map(|&a| EDGES.iter().map(move |&b| [a, b]));
     edges.chain(std::iter::repeat_with(move || operands.pair()).take(n))
 }
 
 /// All edges, then `n` random singles.
-pub fn singles(seed: u64, n: usize) -> impl Iterator<Item = u32> {
+pub(crate) fn singles(seed: u64, n: usize) -> impl Iterator<Item = u32> {
     let mut operands = Operands::new(seed);
     EDGES.iter().copied().chain(std::iter::repeat_with(move || operands.single()).take(n))
 }
