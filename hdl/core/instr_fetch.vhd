@@ -1,4 +1,4 @@
--- Instruction fetch with prefetch: asks for up to 64 bytes at a time ahead of PC and puts words together to
+-- Instruction fetch with prefetch: asks for up to 128 bytes at a time ahead of PC and puts words together to
 -- instructions. A flush starts anew at any PC at once; words of before come with the other epoch and are dropped.
 library ieee;
 use ieee.std_logic_1164.all;
@@ -14,7 +14,7 @@ entity instr_fetch is
     map_v       : in  map_t;                                    -- address map
     req         : out std_logic_vector(1 downto 0);             -- wants a burst of HyperRAM (0) or SDRAM (1)
     req_addr    : out std_logic_vector(26 downto 0);            -- its byte address in that RAM, multiple of 16
-    req_len     : out std_logic_vector(8 downto 0);             -- its bytes, 16..64
+    req_len     : out std_logic_vector(8 downto 0);             -- its bytes, 16..128
     epoch       : out std_logic;                                -- goes with the request and comes back with its words
     ack         : in  std_logic_vector(1 downto 0);             -- the burst is asked for
     in_valid    : in  std_logic_vector(1 downto 0);             -- a word from HyperRAM (0), SDRAM (1)
@@ -34,7 +34,7 @@ architecture rtl of instr_fetch is
   signal hit        : std_logic_vector(1 downto 0)   := "00";
   signal offset     : unsigned(26 downto 20)         := (others => '0');
   signal port_sel   : std_logic                      := '0'; -- RAM of what is outstanding
-  signal count      : unsigned(2 downto 0)           := (others => '0'); -- instructions of the burst
+  signal count      : unsigned(3 downto 0)           := (others => '0'); -- instructions of the burst
   signal free       : unsigned(8 downto 0)           := (others => '0'); -- words of room
   signal epoch_r    : std_logic                      := '0';
   signal due0, due1 : unsigned(9 downto 0)           := (others => '0'); -- words to come of each epoch
@@ -54,7 +54,7 @@ begin
   restart     <= clear or flush;
   req         <= hit when state = ASK and ack = "00" else "00";
   req_addr    <= std_logic_vector(offset & at(19 downto 4)) & "0000";
-  req_len     <= "00" & std_logic_vector(count) & "0000";
+  req_len     <= "0" & std_logic_vector(count) & "0000";
   epoch       <= epoch_r;
   instr_valid <= out_v;
   instr       <= out_i;
@@ -115,7 +115,7 @@ begin
         when LOOK =>
           hit(0) <= mb_in_hyper(at(27 downto 20), map_v);
           hit(1) <= mb_in_sdram(at(27 downto 20), map_v) and not mb_in_hyper(at(27 downto 20), map_v);
-          count  <= to_unsigned(4, 3) - ('0' & at(5 downto 4));
+          count  <= to_unsigned(8, 4) - ('0' & at(6 downto 4));
           state  <= ROOM;
         when ROOM =>
           -- Beyond a region there is nothing to fetch, unless a jump leads elsewhere.
@@ -126,7 +126,7 @@ begin
           end if;
           if hit = "00" then
             state <= STOP;
-          elsif free >= 32 and not others_due then
+          elsif free >= 64 and not others_due then
             state <= ASK;
           end if;
         when ASK =>

@@ -165,6 +165,9 @@ begin
               if ir(98 downto 96) /= "000" then
                 limits <= '1';
               end if;
+              if ir(111 downto 96) = x"0000" then
+                empty_r <= '1';
+              end if;
             when OP_GEMV | OP_DEQROW =>
               if quantised = '1' and n0(4 downto 0) /= "00000" then
                 limits <= '1';

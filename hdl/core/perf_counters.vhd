@@ -9,7 +9,7 @@ entity perf_counters is
     clear   : in  std_logic;                                    -- a job begins
     latch   : in  std_logic;                                    -- copies all counters to `latched`
     busy    : in  std_logic;                                    -- a job runs
-    retired : in  std_logic;                                    -- an instruction retired
+    retired : in  std_logic;                                    -- an instruction retired or faulted
     reads   : in  std_logic_vector(1 downto 0);                 -- a word was read from HyperRAM (0), SDRAM (1)
     writes  : in  std_logic_vector(1 downto 0);                 -- a word was written there
     waits   : in  std_logic;                                    -- memory is busy and no word came or went
@@ -43,12 +43,13 @@ begin
         cycles <= cycles + 1;
         rd     <= rd + bytes(rd_r);
         wr     <= wr + bytes(wr_r);
-        if retired = '1' then
-          instrs <= instrs + 1;
-        end if;
         if waits = '1' then
           idle <= idle + 1;
         end if;
+      end if;
+      -- The last one of a job retires when it has ended.
+      if retired = '1' then
+        instrs <= instrs + 1;
       end if;
       if latch = '1' then
         latched_r <= std_logic_vector(idle & wr & rd & instrs & cycles);

@@ -135,7 +135,9 @@ architecture rtl of ssnail_chip is
   signal d_addr                                       : std_logic_vector(26 downto 1) := (others => '0');
   signal d_words                                      : std_logic_vector(21 downto 0) := (others => '0');
   signal d_writes                                     : std_logic             := '0';
-  signal go                                           : std_logic             := '0';
+  signal go, layernorm, x_half                        : std_logic             := '0';
+  signal bias_addr                                    : std_logic_vector(26 downto 0) := (others => '0');
+  signal y_bytes                                      : std_logic_vector(27 downto 0) := (others => '0');
   signal x_again                                      : std_logic;
   signal waits                                        : std_logic             := '0';
   signal latch                                        : std_logic;
@@ -277,16 +279,26 @@ begin
       else
         v_n <= unsigned(n0(20 downto 0));
       end if;
+      layernorm <= '0';
+      x_half    <= '0';
+      y_bytes   <= op_length(55 downto 28);
+      bias_addr <= std_logic_vector(unsigned(op_offset(53 downto 27)) + unsigned(op_length(26 downto 0)));
+      if ir(7 downto 0) = OP_LAYERNORM then
+        layernorm <= '1';
+        y_bytes   <= op_length(27 downto 0);
+      end if;
+      if ir(7 downto 0) = OP_DEQROW and ir(15 downto 8) /= FMT_F32 then
+        x_half <= '1';
+      end if;
       waits <= running and mem_busy and not mem_moves;
     end if;
   end process;
 
-  x_again   <= '0';
-  r_start   <= '0' & (go and op_reads(1)) & ((go and op_reads(0)) or x_again);
+  r_start   <= (go and layernorm) & (go and op_reads(1)) & ((go and op_reads(0)) or x_again);
   r_sdram   <= op_sdram(1) & op_sdram(1) & op_sdram(0);
-  r_addr    <= op_offset(53 downto 27) & op_offset(53 downto 0);
-  r_bytes   <= op_length(55 downto 28) & op_length(55 downto 0);
-  r_half    <= "000";
+  r_addr    <= bias_addr & op_offset(53 downto 0);
+  r_bytes   <= op_length(27 downto 0) & y_bytes & op_length(27 downto 0);
+  r_half    <= "00" & x_half;
   run_done  <= '1' when v_done = '1' and w_idle = '1' and r_idle = "111" else '0';
   mem_moves <= reads_c(0) or reads_c(1) or writes_c(0) or writes_c(1);
   latch     <= '1' when cmd_valid = '1' and cmd_addr = REG_COUNTER_LATCH and cmd_data(0) = '1' else '0';
@@ -302,9 +314,12 @@ begin
 
   u_vector : entity work.vector_unit
     port map (
-      clk => clock162, kill => kill, start => go, op => ir(7 downto 0), n => v_n, value => ra, x_valid => r_valid(0),
-      x_data => r_data(31 downto 0), x_ready => r_ready(0), y_ready => r_ready(1), b_ready => r_ready(2),
-      w_valid => v_valid, w_data => v_data, w_ready => w_ready, done => v_done, result => run_result);
+      clk => clock162, kill => kill, start => go, op => ir(7 downto 0), format => ir(15 downto 8), n => v_n,
+      pairs => unsigned(n1(8 downto 0)), eps => n2, value => ra, x_valid => r_valid(0), x_data => r_data(31 downto 0),
+      x_ready => r_ready(0), x_idle => r_idle(0), x_again => x_again, y_valid => r_valid(1),
+      y_data => r_data(63 downto 32), y_ready => r_ready(1), b_valid => r_valid(2), b_data => r_data(95 downto 64),
+      b_ready => r_ready(2), w_valid => v_valid, w_data => v_data, w_ready => w_ready, done => v_done,
+      result => run_result);
 
   u_memory : entity work.memory_side
     port map (

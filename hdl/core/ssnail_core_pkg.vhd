@@ -38,8 +38,8 @@ package body ssnail_core_pkg is
   function built(op : std_logic_vector(7 downto 0)) return std_logic is
   begin
     case op is
-      when OP_COPY | OP_LDR | OP_STR => return '1';
-      when others                    => return '0';
+      when OP_GEMV | OP_ATTN | OP_MEANROWS => return '0';
+      when others                          => return '1';
     end case;
   end function;
 end package body;
