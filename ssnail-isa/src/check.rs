@@ -195,9 +195,9 @@ pub fn check(
     let mut lens = [0u64; 3];
     for (k, (field, word)) in spec.words().into_iter().zip(i.words()).enumerate() {
         let WordField::Addr(_, _, extent) = field else { continue };
-        let (len, alignment) = extent_of(extent, i, regs.n, ra, out.format, &block);
+        let len = len_of(extent, i, regs.n, ra, out.format, &block);
         let addr = Operand::from_word(word).resolve(&regs.a);
-        aligned(addr, alignment)?;
+        aligned(addr, extent.alignment(i.b & GEMV_F16 != 0))?;
         lens[k] = if out.empty { 0 } else { len };
         out.xyz[k].addr = addr;
     }
@@ -226,33 +226,31 @@ pub fn check(
     Ok(out)
 }
 
-/// Bytes and alignment of an operand.
-fn extent_of(
+/// Bytes of an operand.
+fn len_of(
     e: Extent,
     i: &Instruction,
     n: [u32; 3],
     ra: u32,
     format: Option<Format>,
     block: &AttnBlock,
-) -> (u64, u32) {
+) -> u64 {
     let [n0, n1] = [u64::from(n[0]), u64::from(n[1])];
     let row = || format.map_or(0, |f| f.row_bytes(n0));
     match e {
-        Extent::Address | Extent::Code => (0, 1),
-        Extent::CopyBytes => (u64::from(i.z & 0xFFFF), 8),
-        Extent::Word => (4, 4),
-        Extent::VecF32 => (4 * n0, 4),
-        Extent::PairsF32 => (4 * n0, 8),
-        Extent::VecF16 => (2 * n0, 2),
-        Extent::Row => (row(), 1),
-        Extent::Matrix => (n1 * row(), 1),
-        Extent::GemvOut if i.b & GEMV_F16 != 0 => (2 * n1, 2),
-        Extent::GemvOut => (4 * n1, 4),
-        Extent::RopeTable => (4 * n1, 4),
-        Extent::GainBias => (8 * n0, 4),
-        Extent::RowsF32 => (u64::from(ra) * 4 * n0, 4),
-        Extent::AttnBlock => (u64::from(AttnBlock::BYTES), 4),
-        Extent::HeadsF32 => (4 * u64::from(block.n_heads * block.head_dim), 4),
+        Extent::Address | Extent::Code => 0,
+        Extent::CopyBytes => u64::from(i.z & 0xFFFF),
+        Extent::Word => 4,
+        Extent::VecF32 | Extent::PairsF32 => 4 * n0,
+        Extent::VecF16 => 2 * n0,
+        Extent::Row => row(),
+        Extent::Matrix => n1 * row(),
+        Extent::GemvOut if i.b & GEMV_F16 != 0 => 2 * n1,
+        Extent::GemvOut | Extent::RopeTable => 4 * n1,
+        Extent::GainBias => 8 * n0,
+        Extent::RowsF32 => u64::from(ra) * 4 * n0,
+        Extent::AttnBlock => u64::from(AttnBlock::BYTES),
+        Extent::HeadsF32 => 4 * u64::from(block.n_heads * block.head_dim),
     }
 }
 
@@ -264,24 +262,31 @@ fn in_range(map: &AddressMap, addr: u32, len: u64) -> Result<(), Fault> {
     if map.holds(addr, len) { Ok(()) } else { Err(Fault::Range) }
 }
 
+/// Whether the destination may start exactly where source field `source` (0 X, 1 Y, 2 Z) starts. ROPE's table and the
+/// ATTN block are no vectors of the destination's kind: there not even equal addresses are legal.
+pub fn may_coincide(op: Opcode, source: usize) -> bool {
+    match op {
+        Opcode::Copy | Opcode::Gemv | Opcode::Deqrow | Opcode::Rope => false,
+        Opcode::Attn => source != 0,
+        _ => true,
+    }
+}
+
 /// Whether a destination overlaps a source in a way that the order of evaluation could show.
 fn overlaps_illegally(op: Opcode, c: &Checked) -> bool {
-    let same_is_legal = !matches!(op, Opcode::Copy | Opcode::Gemv | Opcode::Deqrow);
-    let clash = |dst: &Span, src: &Span| dst.overlaps(src) && !(same_is_legal && dst.addr == src.addr);
     let fields = op.spec().words();
     let access = |k: usize| match fields[k] {
         WordField::Addr(_, access, _) => access,
         _ => Access::None,
     };
     (0..3).filter(|&d| matches!(access(d), Access::Write | Access::ReadWrite)).any(|d| {
-        (0..3).filter(|&s| access(s) == Access::Read).any(|s| {
-            // ROPE's destination and the ATTN block are no vectors of one kind: not even equal addresses are legal.
-            if op == Opcode::Rope || (op == Opcode::Attn && s == 0) {
-                c.xyz[d].overlaps(&c.xyz[s])
-            } else {
-                clash(&c.xyz[d], &c.xyz[s])
-            }
-        }) || c.attn.is_some_and(|(_, k, v)| c.xyz[d].overlaps(&k) || c.xyz[d].overlaps(&v))
+        let dst = &c.xyz[d];
+        let clash = |s: usize| {
+            let src = &c.xyz[s];
+            dst.overlaps(src) && !(dst.addr == src.addr && may_coincide(op, s))
+        };
+        (0..3).filter(|&s| access(s) == Access::Read).any(clash)
+            || c.attn.is_some_and(|(_, k, v)| dst.overlaps(&k) || dst.overlaps(&v))
     })
 }
 

@@ -18,6 +18,7 @@
 //! | [`image`] | header, runtime block, tokenizer block, layout, and the check of a whole image |
 //! | [`trace`] | records of what each instruction did, in two forms |
 //! | [`reference`](mod@reference) | the generated reference page |
+//! | [`vhdl`] | the generated VHDL package |
 
 pub mod check;
 pub mod fault;
@@ -31,6 +32,7 @@ pub mod script;
 pub mod table;
 pub mod text;
 pub mod trace;
+pub mod vhdl;
 
 pub use check::Registers;
 pub use fault::Fault;

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
-use ssnail_isa::{reference, text};
+use ssnail_isa::{reference, text, vhdl};
 use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -40,6 +40,12 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         check: Option<PathBuf>,
     },
+    /// Print the VHDL package of the instruction set
+    Vhdl {
+        /// Compare with this file instead: exit 1 when it is stale
+        #[arg(long, value_name = "FILE")]
+        check: Option<PathBuf>,
+    },
 }
 
 fn address(text: &str) -> Result<u32, String> {
@@ -71,13 +77,21 @@ fn run(command: &Command) -> Result<ExitCode> {
         Command::Disasm { input, origin } => {
             std::io::stdout().write_all(text::disassemble(&read(input)?, *origin).as_bytes())?;
         }
-        Command::Reference { check: Some(path) } => {
-            if read(path)? != reference::page().as_bytes() {
-                eprintln!("ssnail-isa: {} is stale; run `make gen` and commit it", path.display());
-                return Ok(ExitCode::from(1));
-            }
+        Command::Reference { check } => return emit(&reference::page(), check.as_deref()),
+        Command::Vhdl { check } => return emit(&vhdl::package(), check.as_deref()),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints a generated text, or compares it with its committed copy.
+fn emit(text: &str, check: Option<&Path>) -> Result<ExitCode> {
+    match check {
+        Some(path) if read(path)? != text.as_bytes() => {
+            eprintln!("ssnail-isa: {} is stale; run `make gen` and commit it", path.display());
+            return Ok(ExitCode::from(1));
         }
-        Command::Reference { check: None } => std::io::stdout().write_all(reference::page().as_bytes())?,
+        Some(_) => {}
+        None => std::io::stdout().write_all(text.as_bytes())?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -58,6 +58,26 @@ pub enum Extent {
     HeadsF32,
 }
 
+impl Extent {
+    /// Bytes that the address is a multiple of; `f16_out` says whether GEMV writes F16.
+    pub const fn alignment(self, f16_out: bool) -> u32 {
+        match self {
+            Extent::Address | Extent::Code | Extent::Row | Extent::Matrix => 1,
+            Extent::VecF16 => 2,
+            Extent::GemvOut if f16_out => 2,
+            Extent::CopyBytes | Extent::PairsF32 => 8,
+            Extent::Word
+            | Extent::VecF32
+            | Extent::GemvOut
+            | Extent::RopeTable
+            | Extent::GainBias
+            | Extent::RowsF32
+            | Extent::AttnBlock
+            | Extent::HeadsF32 => 4,
+        }
+    }
+}
+
 /// How an operand is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
