@@ -22,6 +22,10 @@ help:
 	@echo '  gen, check-gen   write, or only check, the generated files'
 	@echo '  campaign         a million cases of each hardware operation'
 	@echo '  bench            benchmarks (not tests)'
+	@echo '  hdl-tools        install GHDL, Verilator and yosys as far as they are missing'
+	@echo '  cosim            the VHDL against the emulator: units, CPU side, PROGRAMS=2000 random programs, replay in GHDL'
+	@echo '  cosim-long       ten times as many cases, and 40,000 programs'
+	@echo '  cycles, area     figures of the VHDL; mutations: break it in known ways and see each caught'
 
 # A story from the model that comes with the tools
 .PHONY: demo
@@ -31,7 +35,7 @@ demo: $(CONVERT) $(SIM)
 	$(SIM) $(SSNAIL_DIR)target/demo/snailtales.ssnail --prompt 'Once upon a time' -n 160 --stats
 
 .PHONY: test
-test: check-gen
+test: check-gen hdl-tools hdl-rules
 	cd $(SSNAIL_DIR) && cargo fmt --all --check
 	cd $(SSNAIL_DIR) && cargo clippy --workspace --all-targets -- -D warnings
 	cd $(SSNAIL_DIR) && cargo test --workspace
@@ -58,3 +62,27 @@ campaign:
 .PHONY: bench
 bench:
 	cd $(SSNAIL_DIR) && cargo bench --workspace
+
+# The VHDL. Models are kept in target/hdl until RTL or flags change.
+TESTBENCH := cd $(SSNAIL_DIR) && cargo run -q --release -p ssnail-testbench --bin testbench --
+PROGRAMS ?= 2000
+
+.PHONY: hdl-tools hdl-rules
+hdl-tools:
+	$(SSNAIL_DIR)testbench/install-tools.sh
+hdl-rules:
+	cd $(SSNAIL_DIR) && cargo run -q -p ssnail-testbench --bin testbench -- rules
+
+.PHONY: cosim cosim-long
+cosim: hdl-tools hdl-rules
+	cd $(SSNAIL_DIR) && SSNAIL_PROGRAMS=$(PROGRAMS) cargo test --release -p ssnail-testbench -- --nocapture
+cosim-long: hdl-tools hdl-rules
+	cd $(SSNAIL_DIR) && SSNAIL_UNIT_CASES=long SSNAIL_PROGRAMS=40000 cargo test --release -p ssnail-testbench -- --nocapture --include-ignored
+
+.PHONY: cycles area mutations
+cycles:
+	$(TESTBENCH) cycles
+area:
+	$(TESTBENCH) area
+mutations:
+	$(TESTBENCH) mutations

@@ -31,17 +31,21 @@ pub struct Netlist {
 }
 
 impl Design {
-    /// An entity of `hdl/`, with the files in `hdl/files.txt`.
+    /// An entity of `hdl/` (or of the folder `SSNAIL_HDL_DIR`), with the files in its `files.txt`.
     ///
     /// # Errors
     /// When the list cannot be read.
     pub fn hdl(top: &str) -> Result<Self, Error> {
-        let folder = repository().join("hdl");
+        let folder = hdl();
         let list = folder.join("files.txt");
         let text = fs::read_to_string(&list).map_err(Error::file(&list))?;
-        let lines = text.lines().map(|l| l.split('#').next().unwrap_or("").trim());
-        let files = lines.filter(|l| !l.is_empty()).map(|l| folder.join(l)).collect();
-        Ok(Design { files, top: top.into(), generics: vec![] })
+        Ok(Design { files: Design::listed(&folder, &text), top: top.into(), generics: vec![] })
+    }
+
+    /// The files of a list: a path a line, relative to `folder`; `#` begins a comment.
+    pub fn listed(folder: &Path, list: &str) -> Vec<PathBuf> {
+        let lines = list.lines().map(|l| l.split('#').next().unwrap_or("").trim());
+        lines.filter(|l| !l.is_empty()).map(|l| folder.join(l)).collect()
     }
 
     /// With a generic set.
@@ -100,6 +104,11 @@ impl Design {
 pub fn analyse(tools: &Tools, work: &Path, files: &[PathBuf], warnings: &[&str]) -> Result<(), Error> {
     run(Command::new(&tools.ghdl).args(["-a", "--std=08"]).args(warnings).arg(workdir(work)).args(files))
         .map(|_| ())
+}
+
+/// The folder of the VHDL: `SSNAIL_HDL_DIR`, or `hdl` in the repository.
+pub fn hdl() -> PathBuf {
+    std::env::var_os("SSNAIL_HDL_DIR").map_or_else(|| repository().join("hdl"), PathBuf::from)
 }
 
 /// GHDL's option for its library.

@@ -326,7 +326,7 @@ macro_rules! ports {
         $vis struct $name { $( #[doc = concat!("Port `", stringify!($port), "`.")] pub $port: $crate::model::Port, )* }
         impl $name {
             /// Finds the ports.
-            pub fn new(model: &$crate::model::Model) -> Self {
+            $vis fn new(model: &$crate::model::Model) -> Self {
                 $name { $( $port: model.port(stringify!($port)), )* }
             }
         }

@@ -1,0 +1,509 @@
+-- Sequencer of all instructions with memory operands that work element by element: takes elements from the readers,
+-- sends them through the pipe with credit for the results, makes the passes of the norms with the scalar operations
+-- between them, and keeps ROPE's table.
+library ieee;
+use ieee.std_logic_1164.all;
+use ieee.numeric_std.all;
+use work.ssnail_isa_pkg.all;
+use work.ssnail_fp_pkg.all;
+
+entity vector_unit is
+  port (
+    clk      : in  std_logic;                                   -- clock162
+    kill     : in  std_logic;                                   -- back to idle
+    start    : in  std_logic;                                   -- begins an instruction; the inputs below stay until done
+    op       : in  std_logic_vector(7 downto 0);                -- opcode
+    format   : in  std_logic_vector(7 downto 0);                -- DEQROW: weight format
+    n        : in  unsigned(20 downto 0);                       -- elements, 1..2^20
+    pairs    : in  unsigned(8 downto 0);                        -- ROPE: N1, elements of the table
+    eps      : in  std_logic_vector(31 downto 0);               -- norms: N2
+    value    : in  std_logic_vector(31 downto 0);               -- what STR stores
+    x_valid  : in  std_logic;                                   -- element of X
+    x_data   : in  std_logic_vector(31 downto 0);               -- element of X
+    x_ready  : out std_logic;                                   -- takes it
+    x_idle   : in  std_logic;                                   -- reader X may start
+    x_again  : out std_logic;                                   -- reads X once more
+    y_valid  : in  std_logic;                                   -- element of Y
+    y_data   : in  std_logic_vector(31 downto 0);               -- element of Y
+    y_ready  : out std_logic;                                   -- takes it
+    b_valid  : in  std_logic;                                   -- element of B, LAYERNORM's bias
+    b_data   : in  std_logic_vector(31 downto 0);               -- element of B
+    b_ready  : out std_logic;                                   -- takes it
+    w_valid  : out std_logic;                                   -- element to write
+    w_data   : out std_logic_vector(31 downto 0);               -- element to write
+    w_ready  : in  std_logic;                                   -- the writer takes it
+    done     : out std_logic;                                   -- all elements are taken and given; until the next start
+    result   : out std_logic_vector(31 downto 0)                -- value for the register
+  );
+end entity;
+
+architecture rtl of vector_unit is
+  type mode_t is (IDLE_S, LOAD, STORE, STREAM, TABLE, PAIR_0, PAIR_1, TURN_0, TURN_1, BLOCK_D, BLOCK_WAIT, BYTES, HIGHS,
+                  BLOCK_END, COMPARE, COMPARE_END, RECIP_N, SUM_1, MEAN, SUM_2, MEAN_2, ADD_EPS, ROOT, RECIP, DRAIN);
+  signal mode      : mode_t                         := IDLE_S;
+  signal left      : unsigned(20 downto 0)          := (others => '0'); -- elements to take in this pass
+  signal step      : std_logic                      := '0';             -- a scalar operation has been sent
+  signal pace      : unsigned(5 downto 0)           := (others => '0');
+  signal res       : std_logic_vector(31 downto 0)  := (others => '0');
+  signal done_r    : std_logic                      := '0';
+  signal again     : std_logic                      := '0';             -- X is to be read once more
+  signal again_r   : std_logic                      := '0';
+  signal credit    : unsigned(6 downto 0)           := (others => '0'); -- results that there is room for
+  signal some      : std_logic                      := '0';             -- credit is left
+  signal sent      : std_logic                      := '0';
+  signal i_valid   : std_logic                      := '0';
+  signal ix, iy, ib, iq : f32_t                     := (others => '0');
+  signal isub      : std_logic                      := '0';
+  signal scale     : std_logic_vector(15 downto 0)  := (others => '0');
+  signal summing, second : std_logic                := '0';
+  signal mu, factor, rn  : f32_t                    := (others => '0');
+  signal sum       : f32_t;
+  signal sum_clear : std_logic                      := '0';
+  signal s_mul, s_add, s_conv : std_logic           := '0';
+  signal s_a, s_b  : f32_t                          := (others => '0');
+  signal s_valid   : std_logic;
+  signal s_y       : f32_t;
+  signal div_v, root_v : std_logic                  := '0';
+  signal div_b     : f32_t                          := (others => '0');
+  signal div_o, root_o : std_logic;
+  signal div_y, root_y : f32_t;
+  signal p_valid   : std_logic;
+  signal p_data    : f32_t;
+  signal f_valid   : std_logic;
+  signal f_data    : f32_t;
+  signal f_pop     : std_logic;
+  signal take_x, take_y, take_b : std_logic;
+  signal needs_y, needs_b : std_logic               := '0';
+  signal all_there : std_logic;
+  -- ROPE
+  signal t_we      : std_logic;
+  signal t_at      : unsigned(7 downto 0)           := (others => '0');
+  signal t_last    : unsigned(8 downto 0)           := (others => '0');
+  signal t_q       : f32_t;
+  signal v0, cosine : f32_t                         := (others => '0');
+  signal v1        : f32_t                          := (others => '0');
+  -- DEQROW: bytes of a word, nibbles kept
+  signal upper     : std_logic                      := '0';
+  signal kept      : std_logic_vector(127 downto 0) := (others => '0');
+  signal quad      : std_logic                      := '0'; -- Q4_0
+  -- ARGMAX
+  signal key, best : unsigned(31 downto 0)          := (others => '0');
+  signal key_v, found : std_logic                   := '0';
+  signal index, key_i, best_i : unsigned(20 downto 0) := (others => '0');
+begin
+  done    <= done_r;
+  result  <= res;
+  x_again <= again_r;
+  x_ready <= take_x;
+  y_ready <= take_y;
+  b_ready <= take_b;
+  f_pop   <= f_valid and w_ready;
+  w_valid <= '1' when mode = STORE else f_valid;
+  w_data  <= value when mode = STORE else f_data;
+
+  all_there <= x_valid and (y_valid or not needs_y) and (b_valid or not needs_b);
+
+  takes : process (all)
+  begin
+    take_x <= '0';
+    take_y <= '0';
+    take_b <= '0';
+    case mode is
+      when LOAD | PAIR_0 | COMPARE =>
+        take_x <= '1';
+      when PAIR_1 | BLOCK_D =>
+        take_x <= some;
+      when STREAM =>
+        take_x <= all_there and some;
+        take_y <= all_there and some and needs_y;
+        take_b <= all_there and some and needs_b;
+      when TABLE =>
+        take_y <= '1';
+      when BYTES =>
+        take_x <= some and upper;
+      when SUM_1 | SUM_2 =>
+        if pace = 0 and left /= 0 then
+          take_x <= '1';
+        end if;
+      when others =>
+        null;
+    end case;
+  end process;
+
+  t_we <= '1' when mode = TABLE and y_valid = '1' else '0';
+
+  u_table : entity work.ram_sdp
+    generic map (WIDTH => 32, LOG_DEPTH => 8)
+    port map (clk => clk, we => t_we, waddr => t_at, wdata => y_data, re => '1', raddr => t_at, rdata => t_q);
+
+  u_pipe : entity work.vector_pipe
+    port map (
+      clk => clk, kill => kill, op => op, format => format, summing => summing, second => second, in_valid => i_valid,
+      x => ix, y => iy, b => ib, q => iq, subtract => isub, scale => scale, mu => mu, factor => factor,
+      out_valid => p_valid, result => p_data, sum_clear => sum_clear, sum => sum, s_mul => s_mul, s_add => s_add,
+      s_conv => s_conv, s_a => s_a, s_b => s_b, s_valid => s_valid, s_y => s_y);
+
+  u_div : entity work.fp_div
+    port map (clk => clk, reset => kill, in_valid => div_v, in_ready => open, a => F32_ONE, b => div_b, out_valid => div_o,
+              y => div_y);
+  u_sqrt : entity work.fp_sqrt
+    port map (clk => clk, reset => kill, in_valid => root_v, in_ready => open, a => s_a, out_valid => root_o, y => root_y);
+
+  u_results : entity work.fifo_sync
+    generic map (WIDTH => 32, LOG_DEPTH => 6)
+    port map (clk => clk, clear => kill, push => p_valid, din => p_data, pop => f_pop, valid => f_valid, dout => f_data);
+
+  process (clk)
+    variable issue  : boolean;
+    variable nibble : std_logic_vector(3 downto 0);
+    variable word   : std_logic_vector(15 downto 0);
+    variable k      : unsigned(31 downto 0);
+  begin
+    if rising_edge(clk) then
+      issue     := false;
+      i_valid   <= '0';
+      sum_clear <= '0';
+      s_mul     <= '0';
+      s_add     <= '0';
+      s_conv    <= '0';
+      div_v     <= '0';
+      root_v    <= '0';
+      again_r   <= '0';
+      key_v     <= '0';
+      word      := x_data(15 downto 0);
+      if again = '1' and x_idle = '1' and again_r = '0' then
+        again_r <= '1';
+        again   <= '0';
+      end if;
+      if pace /= 0 then
+        pace <= pace - 1;
+      end if;
+
+      case mode is
+        when IDLE_S =>
+          null;
+
+        when LOAD =>
+          if x_valid = '1' then
+            res    <= x_data;
+            mode   <= IDLE_S;
+            done_r <= '1';
+          end if;
+        when STORE =>
+          if w_ready = '1' then
+            mode   <= IDLE_S;
+            done_r <= '1';
+          end if;
+
+        when STREAM =>
+          ix <= x_data;
+          iy <= y_data;
+          ib <= b_data;
+          if all_there = '1' and some = '1' then
+            issue := true;
+            left  <= left - 1;
+            if left = 1 then
+              mode <= DRAIN;
+            end if;
+          end if;
+
+        -- ROPE: the table once, then two pairs of products for each two elements.
+        when TABLE =>
+          if y_valid = '1' then
+            t_at   <= t_at + 1;
+            t_last <= t_last - 1;
+            if t_last = 1 then
+              t_at   <= (others => '0');
+              t_last <= pairs;
+              mode   <= PAIR_0;
+            end if;
+          end if;
+        when PAIR_0 =>
+          v0 <= x_data;
+          if x_valid = '1' then
+            t_at <= t_at + 1;
+            mode <= PAIR_1;
+          end if;
+        when PAIR_1 =>
+          v1 <= x_data;
+          if step = '0' then
+            cosine <= t_q;
+            step   <= '1';
+          end if;
+          if x_valid = '1' and some = '1' then
+            step <= '0';
+            mode <= TURN_0;
+          end if;
+        when TURN_0 =>
+          -- t_q is the sine.
+          issue := true;
+          ix    <= v0;
+          iy    <= cosine;
+          ib    <= v1;
+          iq    <= t_q;
+          isub  <= '1';
+          mode  <= TURN_1;
+        when TURN_1 =>
+          issue := true;
+          ix    <= v0;
+          iy    <= iq;
+          ib    <= v1;
+          iq    <= cosine;
+          isub  <= '0';
+          t_at  <= t_at + 1;
+          t_last <= t_last - 2;
+          if t_last = 2 then
+            t_at   <= (others => '0');
+            t_last <= pairs;
+          end if;
+          left <= left - 2;
+          mode <= PAIR_0;
+          if left = 2 then
+            mode <= DRAIN;
+          end if;
+
+        -- DEQROW of blocks: scale, then 32 bytes, or 16 with low nibbles first.
+        when BLOCK_D =>
+          scale <= word;
+          upper <= '0';
+          if x_valid = '1' and some = '1' then
+            pace <= to_unsigned(8, 6);
+            mode <= BLOCK_WAIT;
+          end if;
+        when BLOCK_WAIT =>
+          if pace = 0 then
+            pace <= to_unsigned(16, 6);
+            mode <= BYTES;
+          end if;
+        when BYTES =>
+          pace <= pace;
+          if x_valid = '1' and some = '1' then
+            issue := true;
+            upper <= not upper;
+            left  <= left - 1;
+            if upper = '1' then
+              kept <= word & kept(127 downto 16);
+              word(7 downto 0) := word(15 downto 8);
+              pace <= pace - 1;
+            end if;
+            nibble := word(3 downto 0);
+            ix     <= std_logic_vector(resize(signed(word(7 downto 0)), 32));
+            if quad = '1' then
+              ix <= std_logic_vector(resize(signed('0' & nibble), 32) - to_signed(8, 32));
+            end if;
+            if upper = '1' and quad = '1' and pace = 9 then
+              pace <= to_unsigned(16, 6);
+              mode <= HIGHS;
+            elsif upper = '1' and pace = 1 then
+              mode <= BLOCK_END;
+            end if;
+          end if;
+        when HIGHS =>
+          pace <= pace;
+          if some = '1' then
+            issue  := true;
+            left   <= left - 1;
+            nibble := kept(7 downto 4);
+            kept   <= kept(7 downto 0) & kept(127 downto 8);
+            ix     <= std_logic_vector(resize(signed('0' & nibble), 32) - to_signed(8, 32));
+            pace   <= pace - 1;
+            if pace = 1 then
+              mode <= BLOCK_END;
+            end if;
+          end if;
+        when BLOCK_END =>
+          -- The last elements have passed the scale before the next one comes.
+          if left = 0 then
+            mode <= DRAIN;
+          elsif step = '0' then
+            pace <= to_unsigned(8, 6);
+            step <= '1';
+          elsif pace = 0 then
+            step <= '0';
+            mode <= BLOCK_D;
+          end if;
+
+        when COMPARE =>
+          -- A key that orders as the numbers do, both zeros equal.
+          k := unsigned(x_data);
+          if x_data(30 downto 0) = "000" & x"0000000" then
+            k := x"80000000";
+          elsif x_data(31) = '1' then
+            k := not k;
+          else
+            k(31) := '1';
+          end if;
+          key   <= k;
+          key_i <= index;
+          if x_valid = '1' then
+            key_v <= not is_nan(x_data);
+            index <= index + 1;
+            left  <= left - 1;
+            if left = 1 then
+              mode <= COMPARE_END;
+              pace <= to_unsigned(3, 6);
+            end if;
+          end if;
+        when COMPARE_END =>
+          res <= x"00" & "000" & std_logic_vector(best_i);
+          if pace = 0 then
+            done_r <= '1';
+            mode   <= IDLE_S;
+          end if;
+
+        -- Norms
+        when RECIP_N =>
+          if step = '0' then
+            s_conv <= '1';
+            s_a    <= x"00" & "000" & std_logic_vector(n);
+            step   <= '1';
+          elsif s_valid = '1' then
+            div_v <= '1';
+            div_b <= s_y;
+          elsif div_o = '1' then
+            rn   <= div_y;
+            step <= '0';
+            mode <= SUM_1;
+          end if;
+        when SUM_1 | SUM_2 =>
+          ix <= x_data;
+          if pace = 0 and x_valid = '1' and left /= 0 then
+            i_valid <= '1';
+            pace    <= to_unsigned(FP_ADD_LATENCY - 1, 6);
+            left    <= left - 1;
+            if left = 1 then
+              again <= '1';
+              pace  <= to_unsigned(2 * FP_ADD_LATENCY + FP_MUL_LATENCY + 8, 6);
+            end if;
+          elsif pace = 0 and left = 0 then
+            s_mul <= '1';
+            s_a   <= sum;
+            s_b   <= rn;
+            left  <= n;
+            if op = OP_LAYERNORM and second = '0' then
+              mode <= MEAN;
+            else
+              mode <= MEAN_2;
+            end if;
+          end if;
+        when MEAN =>
+          if s_valid = '1' then
+            mu        <= s_y;
+            second    <= '1';
+            sum_clear <= '1';
+            mode      <= SUM_2;
+          end if;
+        when MEAN_2 =>
+          if s_valid = '1' then
+            s_add <= '1';
+            s_a   <= s_y;
+            s_b   <= eps;
+            mode  <= ADD_EPS;
+          end if;
+        when ADD_EPS =>
+          if s_valid = '1' then
+            root_v <= '1';
+            s_a    <= s_y;
+            mode   <= ROOT;
+          end if;
+        when ROOT =>
+          if root_o = '1' then
+            div_v <= '1';
+            div_b <= root_y;
+            mode  <= RECIP;
+          end if;
+        when RECIP =>
+          if div_o = '1' then
+            factor  <= div_y;
+            summing <= '0';
+            needs_y <= '1';
+            if op = OP_LAYERNORM then
+              needs_b <= '1';
+            end if;
+            mode <= STREAM;
+          end if;
+
+        when DRAIN =>
+          -- All credit is back when the last result has been given to the writer.
+          if credit = 60 and i_valid = '0' and sent = '0' then
+            done_r <= '1';
+            mode   <= IDLE_S;
+          end if;
+      end case;
+
+      if key_v = '1' and (found = '0' or key > best) then
+        best   <= key;
+        best_i <= key_i;
+        found  <= '1';
+      end if;
+
+      if issue then
+        i_valid <= '1';
+      end if;
+      sent <= '0';
+      if issue then
+        sent <= '1';
+      end if;
+      if issue and f_pop = '0' then
+        credit <= credit - 1;
+      elsif not issue and f_pop = '1' then
+        credit <= credit + 1;
+      end if;
+      -- Two in reserve: ROPE sends two elements at once, and `some` is a cycle late.
+      if credit > 4 then
+        some <= '1';
+      else
+        some <= '0';
+      end if;
+
+      if start = '1' then
+        left      <= n;
+        done_r    <= '0';
+        step      <= '0';
+        pace      <= (others => '0');
+        credit    <= to_unsigned(60, 7);
+        t_at      <= (others => '0');
+        t_last    <= pairs;
+        again     <= '0';
+        summing   <= '0';
+        second    <= '0';
+        needs_y   <= '0';
+        needs_b   <= '0';
+        found     <= '0';
+        best_i    <= (others => '0');
+        index     <= (others => '0');
+        sum_clear <= '1';
+        quad      <= '0';
+        isub      <= '0';
+        case op is
+          when OP_LDR => mode <= LOAD;
+          when OP_STR => mode <= STORE;
+          when OP_ARGMAX => mode <= COMPARE;
+          when OP_ROPE => mode <= TABLE;
+          when OP_RMSNORM | OP_LAYERNORM =>
+            mode    <= RECIP_N;
+            summing <= '1';
+          when OP_DEQROW =>
+            mode <= STREAM;
+            if format = FMT_Q8_0 or format = FMT_Q4_0 then
+              mode <= BLOCK_D;
+            end if;
+            if format = FMT_Q4_0 then
+              quad <= '1';
+            end if;
+          when OP_VADD | OP_VMUL | OP_SILUMUL =>
+            mode    <= STREAM;
+            needs_y <= '1';
+          when others =>
+            mode <= STREAM;
+        end case;
+      end if;
+      if kill = '1' then
+        mode    <= IDLE_S;
+        done_r  <= '0';
+        again   <= '0';
+        i_valid <= '0';
+      end if;
+    end if;
+  end process;
+end architecture;
