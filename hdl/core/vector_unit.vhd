@@ -38,6 +38,14 @@ entity vector_unit is
 end entity;
 
 architecture rtl of vector_unit is
+  -- nibble - 8 in 32 bits.
+  function less_eight(nibble : std_logic_vector(3 downto 0)) return std_logic_vector is
+    variable r : std_logic_vector(31 downto 0) := (others => not nibble(3));
+  begin
+    r(2 downto 0) := nibble(2 downto 0);
+    return r;
+  end function;
+
   type mode_t is (IDLE_S, LOAD, STORE, STREAM, TABLE, PAIR_0, PAIR_1, TURN_0, TURN_1, BLOCK_D, BLOCK_WAIT, BYTES, HIGHS,
                   BLOCK_END, COMPARE, COMPARE_END, RECIP_N, SUM_1, MEAN, SUM_2, MEAN_2, ADD_EPS, ROOT, RECIP, DRAIN);
   signal mode      : mode_t                         := IDLE_S;
@@ -287,9 +295,9 @@ begin
               pace <= pace - 1;
             end if;
             nibble := word(3 downto 0);
-            ix     <= std_logic_vector(resize(signed(word(7 downto 0)), 32));
+            ix     <= (31 downto 8 => word(7)) & word(7 downto 0);
             if quad = '1' then
-              ix <= std_logic_vector(resize(signed('0' & nibble), 32) - to_signed(8, 32));
+              ix <= less_eight(nibble);
             end if;
             if upper = '1' and quad = '1' and pace = 9 then
               pace <= to_unsigned(16, 6);
@@ -305,7 +313,7 @@ begin
             left   <= left - 1;
             nibble := kept(7 downto 4);
             kept   <= kept(7 downto 0) & kept(127 downto 8);
-            ix     <= std_logic_vector(resize(signed('0' & nibble), 32) - to_signed(8, 32));
+            ix     <= less_eight(nibble);
             pace   <= pace - 1;
             if pace = 1 then
               mode <= BLOCK_END;
