@@ -10,10 +10,6 @@ const ALLOWED: &str = "-- flow: ok";
 /// What must not be written, and what to write instead.
 const RULES: &[(&str, &str)] = &[
     (
-        r"(?:^|[=(,:+&*<>]|\breturn\b)\s*[0-9]+\s*-\s*[a-z]",
-        "integer - signed comes out with its sign changed; write to_signed(5, s'length) - s",
-    ),
-    (
         r"\brotate_(?:left|right)\s*\(",
         "rotations by an amount that can reach the width are wrong; use rol or ror",
     ),
@@ -36,6 +32,63 @@ const RULES: &[(&str, &str)] = &[
         "a clock edge with a condition is no register to GHDL; nest the condition",
     ),
 ];
+
+/// What `5 - s` is where s is signed.
+const MINUS: &str = "integer - signed comes out with its sign changed; write to_signed(5, s'length) - s";
+
+/// Functions whose argument may be signed; other names before a bracket are arrays, and an index is an integer.
+const VALUES: &[&str] = &[
+    "",
+    "if",
+    "when",
+    "and",
+    "or",
+    "not",
+    "abs",
+    "resize",
+    "signed",
+    "unsigned",
+    "std_logic_vector",
+    "to_integer",
+];
+/// Functions whose second argument is an integer.
+const AMOUNTS: &[&str] = &["shift_left", "shift_right", "to_unsigned", "to_signed"];
+
+/// Whether a number stands before a minus and a name, in a place where that need not be integers.
+fn integer_minus_name(code: &str, number: &Regex) -> bool {
+    number.find_iter(code).any(|m| {
+        let before = code[..m.start()].trim_end();
+        let called = |open: usize| {
+            let name = before[..open].trim_end();
+            let start = name.rfind(|c: char| !c.is_ascii_alphanumeric() && c != '_').map_or(0, |k| k + 1);
+            name[start..].to_ascii_lowercase()
+        };
+        match before.chars().next_back() {
+            Some('(') => VALUES.contains(&called(before.len() - 1).as_str()),
+            Some(',') => !unclosed(before).is_some_and(|open| AMOUNTS.contains(&called(open).as_str())),
+            Some(c) if c.is_ascii_alphanumeric() => before.to_ascii_lowercase().ends_with("return"),
+            Some(')' | '-' | '_' | '"' | '\'' | '.' | '/') => false,
+            _ => true,
+        }
+    })
+}
+
+/// The last bracket that is open at the end.
+fn unclosed(text: &str) -> Option<usize> {
+    let mut depth = 0;
+    text.char_indices().rev().find_map(|(k, c)| match c {
+        ')' => {
+            depth += 1;
+            None
+        }
+        '(' if depth == 0 => Some(k),
+        '(' => {
+            depth -= 1;
+            None
+        }
+        _ => None,
+    })
+}
 
 /// A line that breaks a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,9 +116,13 @@ impl std::fmt::Display for Finding {
 pub fn check(path: &Path, text: &str) -> Vec<Finding> {
     let rules: Vec<_> =
         RULES.iter().map(|(r, m)| (Regex::new(&format!("(?i){r}")).expect("rules compile"), *m)).collect();
+    let number = Regex::new(r"(?i)\b[0-9]+\s*-\s*[a-z]").expect("rules compile");
     let mut found = vec![];
     for (n, line) in text.lines().enumerate().filter(|(_, l)| !l.contains(ALLOWED)) {
         let code = line.split("--").next().unwrap_or("");
+        if integer_minus_name(code, &number) {
+            found.push(Finding { path: path.into(), line: n + 1, text: line.into(), message: MINUS });
+        }
         for (_, message) in rules.iter().filter(|(r, _)| r.is_match(code)) {
             found.push(Finding { path: path.into(), line: n + 1, text: line.into(), message });
         }
@@ -86,6 +143,10 @@ mod tests {
     fn each_silent_construct_is_found() {
         for bad in [
             "y <= 5 - s;",
+            "y <= resize(5 - s, 8);",
+            "return 5 - s;",
+            "y <= a + 5 - s;",
+            "f(a, 5 - s);",
             "y <= rotate_left(u, n);",
             "y <= resize(signed(a), 4);",
             "y <= u8 * 300;",
@@ -105,6 +166,8 @@ mod tests {
             "y <= a(31 downto 0); -- 5 - x",
             "signal s : std_logic_vector(W - 1 downto 0);",
             "y <= 5 - s; -- flow: ok, s is an integer",
+            "y <= a(27 - n) & shift_right(b(3 downto 0), 133 - e);",
+            "y <= a - 5 - s;",
             "y <= resize(u8, 10);",
             "u0 : entity work.e port map (i => p);",
             "if rising_edge(clk) then",

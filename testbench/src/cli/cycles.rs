@@ -116,7 +116,8 @@ fn cycles(library: &Arc<Library>, memory: Memory, op: Opcode, n: u32) -> anyhow:
     lock.job(data::CODE)?;
     let ran = lock.compare.ran.take().unwrap_or_default();
     // The first waits for its fetch.
-    let of: Vec<u64> = ran.iter().filter(|r| r.instruction.op == op).skip(1).map(|r| r.cycles).collect();
+    let of: Vec<u64> =
+        ran.iter().filter(|r| r.instruction.is_some_and(|i| i.op == op)).skip(1).map(|r| r.cycles).collect();
     Ok(of.iter().sum::<u64>() as f64 / of.len() as f64)
 }
 

@@ -25,7 +25,6 @@ struct Mutation<'a> {
     test: &'a str,
     text: &'a str,
     replacement: &'a str,
-    meaning: &'a str,
 }
 
 pub(super) fn main(args: &Args) -> anyhow::Result<Verdict> {
@@ -41,7 +40,7 @@ pub(super) fn main(args: &Args) -> anyhow::Result<Verdict> {
         let &[file, test, text, replacement, meaning] = parts.as_slice() else {
             bail!("{}:{}: five parts expected, separated by ` || `", list.display(), n + 1);
         };
-        let m = Mutation { file, test, text, replacement, meaning };
+        let m = Mutation { file, test, text, replacement };
         let folder = tempfile::tempdir().context("temporary folder")?;
         mutate(&m, folder.path()).with_context(|| format!("{}:{}", list.display(), n + 1))?;
         analyse(&tools, folder.path()).with_context(|| format!("{file}: {meaning}"))?;
@@ -98,7 +97,7 @@ fn passes(test: &str, folder: &Path) -> anyhow::Result<bool> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
         .current_dir(repository())
-        .args(["test", "--release", "-q", "-p", "ssnail-testbench", "--test", test])
+        .args(["test", "-q", "-p", "ssnail-testbench", "--test", test])
         .env("SSNAIL_HDL_DIR", folder)
         .env("SSNAIL_HDL", "required")
         .env("SSNAIL_PROGRAMS", "300")

@@ -3,16 +3,14 @@
 use super::{Verdict, waves};
 use crate::build::{Options, Tools};
 use crate::chip::{self, Config};
-use crate::lockstep::{End, Lockstep, Stop, with_waves};
+use crate::lockstep::{Lockstep, image, with_waves};
 use crate::memory::Memory;
 use anyhow::{Context, bail};
-use ssnail_isa::image::runtime::addr;
-use ssnail_isa::image::{Header, Image};
-use ssnail_isa::map::RAM_BASE;
+use ssnail_isa::image::Image;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Images up to so many bytes go through the load port whole; each byte takes a cycle of the CPU's clock.
+/// Images up to so many bytes go through the load port: each byte takes a cycle of the CPU's clock.
 const PORT_LIMIT: usize = 64 << 10;
 
 /// Arguments.
@@ -32,20 +30,9 @@ pub(super) struct Args {
     /// Seed of what is random in the memory
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Put all of the image through the load port, whatever its length; else only up to 64 KB of it
+    /// Put the image through the load port whatever its length; else one of more than 64 KB goes straight into RAM
     #[arg(long)]
     load: bool,
-}
-
-/// What a run was.
-struct Summary {
-    instructions: u64,
-    bytes: u64,
-    cycles: u64,
-    job_cycles: u64,
-    tokens: Vec<u32>,
-    end: End,
-    table: String,
 }
 
 pub(super) fn main(args: &Args) -> anyhow::Result<Verdict> {
@@ -68,7 +55,17 @@ pub(super) fn main(args: &Args) -> anyhow::Result<Verdict> {
     let start = Instant::now();
     let outcome = with_waves(&tools, &library, &config, &waves(), |library, config| {
         let mut lock = Lockstep::new(library, config)?;
-        job(&mut lock, &image, &header, args)
+        let whole = args.load || bytes.len() <= PORT_LIMIT;
+        image::load(&mut lock, &image, whole)?;
+        let mut syncs = 0;
+        image::run(&mut lock, &header, &args.tokens, args.n, |lock| {
+            syncs += 1;
+            let (c, cycle) = (&lock.compare, lock.chip.cycle_number());
+            eprintln!(
+                "SYNC {syncs}: {} instructions, {} bytes the same, cycle {cycle}",
+                c.instructions, c.bytes
+            );
+        })
     });
     let s = match outcome {
         Ok(s) => s,
@@ -80,7 +77,9 @@ pub(super) fn main(args: &Args) -> anyhow::Result<Verdict> {
     let seconds = start.elapsed().as_secs_f64();
     let text: Vec<u8> = s.tokens.iter().flat_map(|&t| image.token(t)).copied().collect();
     println!("{}", String::from_utf8_lossy(&text));
-    println!("{}", s.table);
+    for (op, (n, cycles)) in &s.by_instruction {
+        println!("{:<10}{n:>8}{cycles:>12} cycles", op.name());
+    }
     println!(
         "the same: {} instructions, {} bytes written, job ended with {:?}, {} cycles of the job; {} cycles in {seconds:.1} s, {:.0} a second",
         s.instructions,
@@ -91,67 +90,4 @@ pub(super) fn main(args: &Args) -> anyhow::Result<Verdict> {
         s.cycles as f64 / seconds
     );
     Ok(Verdict::Good)
-}
-
-fn job(lock: &mut Lockstep, image: &Image<'_>, header: &Header, args: &Args) -> Result<Summary, Stop> {
-    load(lock, image, args.load)?;
-    let write = |lock: &mut Lockstep, at: u32, value: u32| lock.write_ram(at, &value.to_le_bytes());
-    for (k, &token) in args.tokens.iter().enumerate() {
-        write(lock, header.tokens + 4 * k as u32, token);
-    }
-    write(lock, addr::POS, 0);
-    write(lock, addr::PROMPT_LEN, args.tokens.len() as u32);
-    write(lock, addr::N_GENERATE, args.n);
-    let before = lock.chip.cycle_number();
-    let mut syncs = 0;
-    let end = lock.job_with(header.script, |chip, compare| {
-        syncs += 1;
-        eprintln!(
-            "SYNC {syncs}: {} instructions and {} bytes the same, cycle {}",
-            compare.instructions,
-            compare.bytes,
-            chip.cycle_number()
-        );
-    })?;
-    let read = |at: u32| {
-        let bytes = lock.chip.ram(at, 4).try_into().expect("four bytes");
-        u32::from_le_bytes(bytes)
-    };
-    let generated = read(addr::GENERATED).min(args.n);
-    let tokens = (0..args.tokens.len() as u32 + generated).map(|k| read(header.tokens + 4 * k)).collect();
-    let line = |(op, (n, cycles)): (&ssnail_isa::Opcode, &(u64, u64))| {
-        format!("{:<10}{n:>8}{cycles:>12} cycles\n", op.name())
-    };
-    Ok(Summary {
-        instructions: lock.compare.instructions,
-        bytes: lock.compare.bytes,
-        cycles: lock.chip.cycle_number(),
-        job_cycles: lock.chip.cycle_number() - before,
-        tokens,
-        end,
-        table: lock.compare.cycles.iter().map(line).collect(),
-    })
-}
-
-/// Loads through the load port; of long images only the start, the rest goes straight into RAM.
-fn load(lock: &mut Lockstep, image: &Image<'_>, whole: bool) -> Result<(), Stop> {
-    let file = image.bytes();
-    let payload = image.header().payload;
-    let header_len = file.len() - image.payload().len();
-    if whole || file.len() <= PORT_LIMIT {
-        lock.chip(|chip| chip.load(image))?;
-        let written = lock.chip.take_written();
-        eprintln!("{} bytes through the load port", written.len());
-        let same = |base: u32, bytes: &[u8]| lock.chip.ram(base, bytes.len() as u32) == bytes;
-        let same = same(RAM_BASE, &file[..header_len]) && same(payload, image.payload());
-        if !same {
-            let cycle = lock.chip.cycle_number();
-            return lock.chip(|_| Err(crate::chip::Trouble::Load { cycle }));
-        }
-    }
-    lock.write_ram(RAM_BASE, &file[..header_len]);
-    for (k, part) in image.payload().chunks(1 << 16).enumerate() {
-        lock.write_ram(payload + (k << 16) as u32, part);
-    }
-    Ok(())
 }

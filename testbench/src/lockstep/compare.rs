@@ -57,8 +57,8 @@ pub enum Event {
 /// An instruction that was run on both sides, for those who count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ran {
-    /// The instruction.
-    pub instruction: Instruction,
+    /// The instruction; `None` for a word that is none.
+    pub instruction: Option<Instruction>,
     /// Its operands; `None` in a fault.
     pub operands: Option<Checked>,
     /// Fault code, 0 for none.
@@ -142,15 +142,13 @@ impl Compare {
         let retired = outcome.ok();
         let span = retired.and_then(|x| x.operands.written(x.instruction.op));
         self.written(r, span)?;
-        if let Some(i) = decoded {
-            if retired.is_some() {
-                let sum = self.cycles.entry(i.op).or_default();
-                *sum = (sum.0 + 1, sum.1 + cycles);
-            }
-            if let Some(ran) = &mut self.ran {
-                let operands = retired.map(|x| x.operands);
-                ran.push(Ran { instruction: i, operands, fault, cycles });
-            }
+        if let Some(x) = &retired {
+            let sum = self.cycles.entry(x.instruction.op).or_default();
+            *sum = (sum.0 + 1, sum.1 + cycles);
+        }
+        if let Some(ran) = &mut self.ran {
+            let operands = retired.map(|x| x.operands);
+            ran.push(Ran { instruction: decoded, operands, fault, cycles });
         }
         let Some(retired) = retired else { return Ok(Event::Fault(fault)) };
         self.instructions += 1;
@@ -234,6 +232,16 @@ impl Compare {
         }
         let what = format!("register {register:02X} as the CPU reads it");
         Err(self.difference(cycle, &what, format!("{chip:02X}"), format!("{emulator:02X}")))
+    }
+
+    /// The difference that a fault from outside is when nothing outside calls for it.
+    pub fn uncalled_for(&self, r: &Retire) -> Box<Difference> {
+        self.difference(
+            r.cycle,
+            "a fault that nothing calls for",
+            format!("fault {}", r.fault),
+            "none".into(),
+        )
     }
 
     /// The difference that an instruction after the end of a job is.

@@ -4,9 +4,11 @@
 //! |---|---|
 //! | this one | [`Lockstep`]: chip, emulator and jobs |
 //! | [`compare`] | one instruction's effects on both sides |
+//! | [`image`] | an image: loading, prompt, generation |
 //! | [`waves`] | a run that differs once more, with waveforms |
 
 pub mod compare;
+pub mod image;
 pub mod waves;
 
 pub use compare::{Compare, Difference, Event};
@@ -18,8 +20,9 @@ use ssnail_isa::port::reg;
 use ssnail_sim::{Hardware, Machine, Memory};
 use std::sync::Arc;
 
-/// Cycles without a retired instruction after which a job hangs, as the chip's own watchdog has it, and some.
-const HANG: u64 = (1 << 24) + 10_000;
+/// Cycles without a retired instruction after which a job hangs, if nothing else is said: just before the chip's own
+/// watchdog would hide it in a fault.
+const HANG: u64 = (1 << 24) - 10_000;
 /// Cycles from the last instruction of a job to the CPU seeing its end.
 const END: u64 = 4_000;
 
@@ -29,6 +32,8 @@ pub struct Lockstep {
     pub chip: Chip,
     /// The emulator and what has been compared.
     pub compare: Compare,
+    /// Cycles without a retired instruction after which a job hangs.
+    pub patience: u64,
 }
 
 /// Why a run stopped.
@@ -80,7 +85,7 @@ impl Lockstep {
         let chip =
             Chip::new(library, config).map_err(|trouble| Stop::Chip { trouble, history: String::new() })?;
         let machine = Machine::new(Memory::new(chip.board())?, Box::new(Hardware::new()));
-        Ok(Lockstep { chip, compare: Compare::new(machine) })
+        Ok(Lockstep { chip, compare: Compare::new(machine), patience: HANG })
     }
 
     /// Writes RAM of both, as the CPU does.
@@ -115,18 +120,14 @@ impl Lockstep {
     /// # Errors
     /// The first difference, and what the chip ran into.
     pub fn job(&mut self, addr: u32) -> Result<End, Stop> {
-        self.job_with(addr, |_, _| {})
+        self.job_with(addr, |_| {})
     }
 
     /// Runs a job to its end; `at_sync` is called at each SYNC with both sides and may write to them.
     ///
     /// # Errors
     /// The first difference, and what the chip ran into.
-    pub fn job_with(
-        &mut self,
-        addr: u32,
-        mut at_sync: impl FnMut(&mut Chip, &mut Compare),
-    ) -> Result<End, Stop> {
+    pub fn job_with(&mut self, addr: u32, mut at_sync: impl FnMut(&mut Self)) -> Result<End, Stop> {
         self.compare.machine_mut().go(addr);
         self.chip(|chip| chip.go(addr))?;
         let mut last = self.chip.cycle_number();
@@ -137,18 +138,23 @@ impl Lockstep {
                 let end = match self.compare.retire(&retired)? {
                     Event::Next => continue,
                     Event::Sync => {
-                        at_sync(&mut self.chip, &mut self.compare);
+                        at_sync(self);
                         continue;
                     }
                     Event::Halt => End::Halt,
+                    // Nobody here aborts, and without read errors there is no fault 4.
+                    Event::Fault(code @ (4 | 5)) if code == 5 || self.chip.read_errors() == 0 => {
+                        return Err(self.compare.uncalled_for(&retired).into());
+                    }
                     Event::Fault(code) => End::Fault(code),
                 };
                 self.end(end)?;
                 return Ok(end);
             }
             let cycle = self.chip.cycle_number();
-            if cycle - last > HANG {
-                return self.chip(|_| Err(Trouble::Hang { cycle, what: "retired instruction", limit: HANG }));
+            let limit = self.patience;
+            if cycle - last > limit {
+                return self.chip(|_| Err(Trouble::Hang { cycle, what: "retired instruction", limit }));
             }
         }
     }

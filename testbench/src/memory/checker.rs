@@ -3,8 +3,8 @@
 use super::{BURST, Command, FromMaster, FromPort, op};
 use std::collections::VecDeque;
 
-/// Cycles within which a master that was reset stops asking.
-const QUIET_AFTER: u64 = 4;
+/// Cycles within which a master that was reset stops asking: reset comes from the CPU's clock.
+const QUIET_AFTER: u64 = 32;
 
 /// A rule that was broken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -44,7 +44,6 @@ impl Checker {
     /// From now on the CPU has asked for nothing: reset.
     pub fn reset(&mut self) {
         self.quiet_since = Some(self.cycle);
-        self.shown = None;
     }
 
     /// From now on the CPU has asked for something.
@@ -61,13 +60,13 @@ impl Checker {
         self.cycle += 1;
         let name = self.port;
         let broken = |rule, command| Err(Violation { port: name, cycle, rule, command });
-        if let (Some(old), None) = (self.shown, self.quiet_since)
-            && master.command != Some(old)
-        {
+        let waits = self.shown.is_some() && master.command == self.shown;
+        if let (Some(old), None, false) = (self.shown, self.quiet_since, waits) {
             return broken("a command was changed or dropped before it was accepted", Some(old));
         }
         if let Some(c) = master.command {
-            if self.quiet_since.is_some_and(|since| cycle > since + QUIET_AFTER) {
+            // One that waits since before may go on waiting.
+            if !waits && self.quiet_since.is_some_and(|since| cycle > since + QUIET_AFTER) {
                 return broken("a command after reset that nobody asked for", Some(c));
             }
             if let Some(rule) = self.illegal(c) {

@@ -131,7 +131,7 @@ fn broken_rules_are_seen() {
     }
     let mut checker = Checker::new("test", 1 << 16);
     let shown = FromMaster { command: Some(good), ..FromMaster::default() };
-    (0..=4).for_each(|_| checker.edge(FromMaster::default(), port).unwrap());
+    (0..=32).for_each(|_| checker.edge(FromMaster::default(), port).unwrap());
     assert!(checker.edge(shown, port).unwrap_err().rule.contains("after reset"));
     checker.asked();
     checker.edge(shown, super::FromPort { cmd_ready: false, ..port }).unwrap();

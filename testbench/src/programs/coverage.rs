@@ -19,8 +19,8 @@ const ALIGNMENTS: [(&str, u32); 5] = [("256", 256), ("8", 8), ("4", 4), ("2", 2)
 pub struct Coverage {
     /// By instruction: times, by length, by alignment of each operand, by region of each operand.
     of: BTreeMap<Opcode, Counts>,
-    /// By instruction and fault.
-    faults: BTreeMap<(Opcode, u8), u64>,
+    /// By instruction (`None` for a word that is none) and fault.
+    faults: BTreeMap<(Option<Opcode>, u8), u64>,
     /// Instructions that were the same on both sides.
     pub instructions: u64,
     /// Bytes written that were the same.
@@ -73,8 +73,8 @@ impl Coverage {
 
     /// Counts an instruction.
     pub fn count(&mut self, map: &AddressMap, ran: &Ran) {
-        let op = ran.instruction.op;
-        let Some(operands) = ran.operands else {
+        let op = ran.instruction.map(|i| i.op);
+        let (Some(op), Some(operands)) = (op, ran.operands) else {
             *self.faults.entry((op, ran.fault)).or_default() += 1;
             return;
         };
@@ -157,7 +157,11 @@ impl fmt::Display for Coverage {
             }
             writeln!(f, " |{:>6}{:>6}", c.in_place, c.across_bursts)?;
         }
-        let faults: Vec<_> = self.faults.iter().map(|((op, code), n)| format!("{op} {code}: {n}")).collect();
+        let faults: Vec<_> = self
+            .faults
+            .iter()
+            .map(|((op, code), n)| format!("{} {code}: {n}", op.map_or("none", Opcode::name)))
+            .collect();
         writeln!(f, "faults (instruction, code, times): {}", faults.join(", "))
     }
 }

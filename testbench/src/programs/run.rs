@@ -6,6 +6,9 @@ use crate::lockstep::{End, Lockstep, Stop};
 use crate::model::Library;
 use std::sync::Arc;
 
+/// Cycles within which every instruction of a random program is done: several times the longest in slow HyperRAM.
+const PATIENCE: u64 = 300_000;
+
 /// Runs a program to its end.
 ///
 /// # Errors
@@ -17,6 +20,7 @@ pub fn run(
     coverage: &mut Coverage,
 ) -> Result<End, Stop> {
     let mut lock = Lockstep::new(library, config)?;
+    lock.patience = PATIENCE;
     for (addr, bytes) in data::contents(&lock.chip.map(), program.seed) {
         lock.write_ram(addr, &bytes);
     }

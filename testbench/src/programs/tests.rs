@@ -30,13 +30,11 @@ fn run(p: &Program, coverage: &mut Coverage) -> Option<Fault> {
             Err(RunError::Fault(f)) => Some(f.fault),
             _ => None,
         };
-        if let Some(instruction) = decoded {
-            let operands = outcome.as_ref().ok().map(|r| r.operands);
-            coverage.count(
-                &board.map(),
-                &Ran { instruction, operands, fault: fault.map_or(0, Fault::code), cycles: 0 },
-            );
-        }
+        let operands = outcome.as_ref().ok().map(|r| r.operands);
+        coverage.count(
+            &board.map(),
+            &Ran { instruction: decoded, operands, fault: fault.map_or(0, Fault::code), cycles: 0 },
+        );
         match outcome {
             Ok(r) if r.event == Event::Halt => return None,
             Ok(_) => {}
