@@ -194,8 +194,7 @@ begin
               state   <= FETCH;
             end if;
           end if;
-        when FETCH =>
-          state <= FETCH_WAIT;
+        when FETCH => state <= FETCH_WAIT;
         when FETCH_WAIT =>
           kind    <= "00";
           value   <= (others => '0');
@@ -214,8 +213,7 @@ begin
               state <= DECODE;
             end if;
           end if;
-        when DECODE =>
-          state <= DECODE_2;
+        when DECODE => state <= DECODE_2;
         when DECODE_2 =>
           state <= EXECUTE;
           count <= to_unsigned(3, 3);
@@ -246,16 +244,11 @@ begin
               when OP_ADDI =>
                 kind  <= "01";
                 value <= std_logic_vector(unsigned(rb) + unsigned(ir_r(127 downto 96)));
-              when OP_LEA =>
-                state <= MULTIPLY;
-              when OP_BEQ =>
-                jump <= eq;
-              when OP_BNE =>
-                jump <= not eq;
-              when OP_BLT =>
-                jump <= lt;
-              when others =>
-                null;
+              when OP_LEA => state <= MULTIPLY;
+              when OP_BEQ => jump <= eq;
+              when OP_BNE => jump <= not eq;
+              when OP_BLT => jump <= lt;
+              when others => null;
             end case;
             if (op = OP_BEQ and eq = '1') or (op = OP_BNE and eq = '0') or (op = OP_BLT and lt = '1') then
               next_pc <= addr_x;
@@ -308,9 +301,6 @@ begin
           t_value <= value;
           if kind = "01" and ir_r(11 downto 8) = "1111" then
             t_kind <= "00";
-          end if;
-          if kind = "11" then
-            t_reg <= "0000";
           end if;
           if fault_r = FAULT_NONE then
             pc_r   <= next_pc;

@@ -34,7 +34,7 @@ begin
       -- 2^-1 has exponent 126, and is one half.
       for e in 126 to 133 loop
         if p.exp = to_unsigned(e, 8) then
-          half1 <= shift_right(p.man(23 downto 16), 133 - e);
+          half1 <= shift_right(p.man(23 downto 16), 133 - e);  -- flow: ok, an integer
         end if;
       end loop;
 

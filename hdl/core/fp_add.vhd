@@ -145,7 +145,7 @@ begin
       stop3 <= (others => '0');
       for n in 1 to 27 loop
         if flags(2).exp = to_unsigned(n, 8) then
-          stop3(27 - n) <= '1';
+          stop3(27 - n) <= '1';  -- flow: ok, an integer
         end if;
       end loop;
     end if;

@@ -1,7 +1,7 @@
 -- A vector as Q8_0, block by block of 32: amax = max |x|, d = amax / 127, id = 1 / d or 0, q = x * id rounded.
 --
 -- Three steps overlap: while a block is taken in, the scale of the one before is divided, and the one before that comes
--- out. Elements wait in a RAM of four blocks. One divider does both quotients of a block, which takes about 41 cycles.
+-- out. Elements wait in a RAM of four blocks. One divider does both quotients of a block, which takes 38 cycles.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -33,7 +33,6 @@ architecture rtl of fp_quantise is
   signal take     : std_logic;
   signal write_at : unsigned(6 downto 0) := (others => '0');  -- block modulo 4, element
   signal largest  : unsigned(30 downto 0);                     -- |x| so far in this block, as bits
-  signal taken    : unsigned(2 downto 0) := (others => '0');   -- 0..4 blocks in the RAM, the one coming in not counted
   signal full     : std_logic := '0';                          -- a whole block's amax waits for the divider
   signal amax     : unsigned(30 downto 0);
 
@@ -56,7 +55,7 @@ architecture rtl of fp_quantise is
   -- Coming out
   signal busy     : std_logic := '0';
   signal start    : std_logic;
-  signal freed    : std_logic;                                 -- the last element of a block has been read
+  signal read_last    : std_logic;                                 -- the last element of a block has been read
   signal read_at  : unsigned(6 downto 0) := (others => '0');
   signal element  : f32_t;
   signal element2 : f32_t;
@@ -71,24 +70,23 @@ architecture rtl of fp_quantise is
 
 begin
 
-  -- The end of a block needs the place of its amax as well.
-  ready <= '1' when taken /= 4 and (full = '0' or write_at(4 downto 0) /= 31) else '0';
+  -- The end of a block needs the place of its amax. So no more than four blocks are ever in the RAM: one that comes in,
+  -- one whose amax waits, one that is divided, one that comes out.
+  ready <= '1' when full = '0' or write_at(4 downto 0) /= 31 else '0';
   in_ready <= ready;
   take <= in_valid and ready;
   accept <= '1' when state = WAIT_BLOCK and full = '1' else '0';
   start <= '1' when state = HAND_OVER and busy = '0' else '0';
-  freed <= '1' when busy = '1' and read_at(4 downto 0) = 31 else '0';
+  read_last <= '1' when busy = '1' and read_at(4 downto 0) = 31 else '0';
 
   take_in : process (clk)
     variable magnitude : unsigned(30 downto 0);
     variable above : unsigned(30 downto 0);
-    variable count : unsigned(2 downto 0);
   begin
     if rising_edge(clk) then
       if accept = '1' then
         full <= '0';
       end if;
-      count := taken;
       if take = '1' then
         write_at <= write_at + 1;
         magnitude := unsigned(x(30 downto 0));
@@ -100,16 +98,10 @@ begin
         if write_at(4 downto 0) = 31 then
           amax <= above;
           full <= '1';
-          count := count + 1;
         end if;
       end if;
-      if freed = '1' then
-        count := count - 1;
-      end if;
-      taken <= count;
       if reset = '1' then
         write_at <= (others => '0');
-        taken <= (others => '0');
         full <= '0';
       end if;
     end if;
@@ -196,12 +188,12 @@ begin
       reading <= busy;
       mul_in <= reading;
       element2 <= element;
-      last <= freed & last(1 to Q_LATENCY - 1);
+      last <= read_last & last(1 to Q_LATENCY - 1);
       first <= start & first(1 to Q_LATENCY - 2);
       if start = '1' then
         busy <= '1';
         next_scale <= d_half;
-      elsif freed = '1' then
+      elsif read_last = '1' then
         busy <= '0';
       end if;
       if busy = '1' then

@@ -104,7 +104,7 @@ begin
       floor := (others => '0');
       for e in 127 to 134 loop
         if unsigned(scaled(30 downto 23)) = to_unsigned(e, 8) then
-          floor := shift_right('1' & unsigned(scaled(22 downto 16)), 134 - e);
+          floor := shift_right('1' & unsigned(scaled(22 downto 16)), 134 - e);  -- flow: ok, an integer
         end if;
       end loop;
       if unsigned(scaled(30 downto 23)) > 134 then

@@ -1,6 +1,6 @@
 -- Signed integer to single precision, nearest even.
 --
--- 1 magnitude; 2 count the leading zeros, shift by whole bytes; 3 shift by the rest, round, pack.
+-- 1 magnitude; 2 count the leading zeros, shift by whole bytes; 3 shift by the rest; 4 round, pack.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -19,19 +19,19 @@ end entity;
 
 architecture rtl of int_to_f32 is
   signal valid : std_logic_vector(1 to INT_TO_F32_LATENCY) := (others => '0');
-  signal sign1, sign2 : std_logic;
+  signal sign1, sign2, sign3 : std_logic;
   signal mag1  : unsigned(31 downto 0);
   signal byte2 : unsigned(31 downto 0);  -- leading one in the top byte
   signal fine2 : unsigned(2 downto 0);   -- shift that is left
   signal exp2  : unsigned(7 downto 0);   -- biased, less the hidden bit, of a one in bit 31 of byte2
-  signal zero2 : std_logic;
+  signal zero2, zero3 : std_logic;
+  signal man3  : unsigned(23 downto 0);  -- with hidden bit
+  signal up3   : std_logic;
+  signal exp3  : unsigned(7 downto 0);   -- less the hidden bit
 begin
 
   process (clk)
-    variable s : unsigned(31 downto 0);
     variable m : unsigned(31 downto 0);
-    variable exp : unsigned(7 downto 0);
-    variable up : std_logic;
     variable field : unsigned(30 downto 0);
   begin
     if rising_edge(clk) then
@@ -44,30 +44,37 @@ begin
 
       sign2 <= sign1;
       zero2 <= not (or mag1);
+      -- Each byte's zeros are counted before it is known which byte is the top one.
       if (or mag1(31 downto 24)) = '1' then
-        s := mag1;
+        byte2 <= mag1;
+        fine2 <= to_unsigned(leading_zeros(mag1(31 downto 25)), 3);
         exp2 <= to_unsigned(157, 8);
       elsif (or mag1(23 downto 16)) = '1' then
-        s := shift_left(mag1, 8);
+        byte2 <= shift_left(mag1, 8);
+        fine2 <= to_unsigned(leading_zeros(mag1(23 downto 17)), 3);
         exp2 <= to_unsigned(149, 8);
       elsif (or mag1(15 downto 8)) = '1' then
-        s := shift_left(mag1, 16);
+        byte2 <= shift_left(mag1, 16);
+        fine2 <= to_unsigned(leading_zeros(mag1(15 downto 9)), 3);
         exp2 <= to_unsigned(141, 8);
       else
-        s := shift_left(mag1, 24);
+        byte2 <= shift_left(mag1, 24);
+        fine2 <= to_unsigned(leading_zeros(mag1(7 downto 1)), 3);
         exp2 <= to_unsigned(133, 8);
       end if;
-      byte2 <= s;
-      fine2 <= to_unsigned(leading_zeros(s(31 downto 25)), 3);
 
       m := shift_left(byte2, to_integer(fine2));
-      exp := exp2 - fine2;
-      up := m(7) and (m(8) or (or m(6 downto 0)));
-      field := ((exp & "000" & x"00000") + m(31 downto 8)) + ("" & up);
-      if zero2 = '1' then
+      exp3 <= exp2 - fine2;
+      man3 <= m(31 downto 8);
+      up3 <= m(7) and (m(8) or (or m(6 downto 0)));
+      sign3 <= sign2;
+      zero3 <= zero2;
+
+      field := ((exp3 & "000" & x"00000") + man3) + ("" & up3);
+      if zero3 = '1' then
         y <= (others => '0');
       else
-        y <= sign2 & std_logic_vector(field);
+        y <= sign3 & std_logic_vector(field);
       end if;
     end if;
   end process;

@@ -53,7 +53,7 @@ architecture rtl of lump_port is
   signal addr_r    : std_logic_vector(26 downto 0) := (others => '0');
   signal len_r     : std_logic_vector(8 downto 0)  := (others => '0');
   signal ack_r     : std_logic_vector(5 downto 0)  := (others => '0'); -- SYNC, write, reads 3..0
-  signal turn      : unsigned(1 downto 0)          := "01";            -- reader that goes first
+  signal turn      : std_logic                     := '0';             -- B goes before Y
   signal word_r    : std_logic_vector(15 downto 0) := (others => '0');
   signal word_v    : std_logic                     := '0';
   signal seen      : unsigned(6 downto 0)          := (others => '0'); -- words of the first tag that have come
@@ -125,12 +125,13 @@ begin
         pick := 4;
       elsif rd_req(0) = '1' then
         pick := 0;
-      elsif turn = 1 then
-        if rd_req(1) = '1' then pick := 1; elsif rd_req(2) = '1' then pick := 2; elsif rd_req(3) = '1' then pick := 3; end if;
-      elsif turn = 2 then
-        if rd_req(2) = '1' then pick := 2; elsif rd_req(3) = '1' then pick := 3; elsif rd_req(1) = '1' then pick := 1; end if;
-      else
-        if rd_req(3) = '1' then pick := 3; elsif rd_req(1) = '1' then pick := 1; elsif rd_req(2) = '1' then pick := 2; end if;
+      elsif rd_req(1) = '1' then
+        -- X first: it paces the sums of the norms, while what the others read ahead can wait.
+        pick := 1;
+      elsif rd_req(2) = '1' and (turn = '0' or rd_req(3) = '0') then
+        pick := 2;
+      elsif rd_req(3) = '1' then
+        pick := 3;
       end if;
 
       -- A requester drops its request in the cycle after the acknowledge: one choice in two cycles.
@@ -148,17 +149,16 @@ begin
             addr_r <= rd_addr(53 downto 27);
             len    := rd_len(17 downto 9);
             id     := "01";
-            turn   <= "10";
           when 2 =>
             addr_r <= rd_addr(80 downto 54);
             len    := rd_len(26 downto 18);
             id     := "10";
-            turn   <= "11";
+            turn   <= '1';
           when 3 =>
             addr_r <= rd_addr(107 downto 81);
             len    := rd_len(35 downto 27);
             id     := "11";
-            turn   <= "01";
+            turn   <= '0';
           when 4 =>
             addr_r <= wr_addr;
             len    := wr_len;

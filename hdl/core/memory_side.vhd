@@ -64,6 +64,15 @@ entity memory_side is
 end entity;
 
 architecture rtl of memory_side is
+  -- Gain and bias of LAYERNORM are read ahead while the sums are made: 2,048 elements each.
+  function reader_depth(k : natural) return positive is
+  begin
+    if k = 0 then
+      return 11;
+    end if;
+    return 12;
+  end function;
+
   signal rd_req, rd_ack, rd_valid : std_logic_vector(7 downto 0);  -- 2 ports x 4 requesters
   signal rd_addr                  : std_logic_vector(107 downto 0);
   signal rd_len                   : std_logic_vector(35 downto 0);
@@ -122,7 +131,7 @@ begin
     q_data(16 * k + 15 downto 16 * k) <= rd_data(31 downto 16) when sel(k) = '1' else rd_data(15 downto 0);
 
     u_reader : entity work.stream_reader
-      generic map (LOG_DEPTH => 11)
+      generic map (LOG_DEPTH => reader_depth(k))
       port map (
         clk => clk, clear => kill, start => r_start(k), addr => r_addr(27 * k + 26 downto 27 * k),
         bytes => r_bytes(28 * k + 27 downto 28 * k), half => r_half(k), idle => r_idle(k),

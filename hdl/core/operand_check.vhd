@@ -1,6 +1,6 @@
 -- Decodes an instruction and checks all that must hold before its first effect, in the order of ssnail-isa's check.rs:
 -- limits (1), format (6), alignment (3), range (2), overlap (1). Instructions without memory operands are through in two
--- cycles, others in six, GEMV and MEANROWS in 12, ROPE in 29.
+-- cycles, others in seven, GEMV and MEANROWS in 14, ROPE in 28.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -37,10 +37,11 @@ entity operand_check is
 end entity;
 
 architecture rtl of operand_check is
-  type state_t is (IDLE_S, ADDRESS, LIMIT, SIZE, MODULO, FAR_END, RANGES, CHOOSE);
+  type state_t is (IDLE_S, ADDRESS, LIMIT, SIZE, MODULO, FAR_END, RANGES, COMBINE, CHOOSE);
   type words_t is array (0 to 2) of word_spec_t;
   type addr_t is array (0 to 2) of unsigned(27 downto 0);
   type len_t is array (0 to 2) of unsigned(28 downto 0);
+  type mb_t is array (0 to 2) of unsigned(6 downto 0);
   constant TOO_LONG : unsigned(28 downto 0) := "1" & x"0000000";
 
   signal state                       : state_t                      := IDLE_S;
@@ -66,6 +67,10 @@ architecture rtl of operand_check is
   signal off_r                       : addr_t                       := (others => (others => '0'));
   signal sdram_r                     : std_logic_vector(2 downto 0) := (others => '0');
   signal over_r                      : std_logic                    := '0';
+  -- Operand by operand: first byte in a RAM, end beyond it, not empty, in reach of the destination, exactly it
+  signal in_h, in_s, out_h, out_s    : std_logic_vector(2 downto 0) := (others => '0');
+  signal some, before, same          : std_logic_vector(2 downto 0) := (others => '0');
+  signal off_h, off_s                : mb_t                         := (others => (others => '0'));
   signal op                          : std_logic_vector(7 downto 0);
   signal huge_n1, huge_ra            : std_logic                    := '0';
 begin
@@ -104,9 +109,7 @@ begin
       a_regs    := (unsigned(ax), unsigned(ay), unsigned(az));
       n0_u      := resize(unsigned(n0(20 downto 0)), 25);
       case state is
-        when IDLE_S =>
-          null;
-
+        when IDLE_S => null;
         when ADDRESS =>
           for k in 0 to 2 loop
             field := ir(32 * k + 63 downto 32 * k + 32);
@@ -137,17 +140,11 @@ begin
           end case;
           known     <= format_known(ir(15 downto 8));
           quantised <= format_quantised(ir(15 downto 8));
-          huge_n1   <= '0';
-          if n1(31 downto 26) /= "000000" then
-            huge_n1 <= '1';
-          end if;
+          huge_n1   <= or n1(31 downto 26);
           state <= LIMIT;
 
         when LIMIT =>
-          huge_ra <= '0';
-          if ra(31 downto 28) /= "0000" then
-            huge_ra <= '1';
-          end if;
+          huge_ra    <= or ra(31 downto 28);
           limits     <= '0';
           bad_format <= '0';
           misaligned <= '0';
@@ -287,41 +284,59 @@ begin
           state <= RANGES;
 
         when RANGES =>
-          wrong := '0';
-          clash <= '0';
           for k in 0 to 2 loop
-            h  := mb_in_hyper(addrs(k)(27 downto 20), map_v);
-            sd := mb_in_sdram(addrs(k)(27 downto 20), map_v) and not h;
-            e  := ends_r(k);
+            e := ends_r(k);
+            in_h(k)  <= mb_in_hyper(addrs(k)(27 downto 20), map_v);
+            in_s(k)  <= mb_in_sdram(addrs(k)(27 downto 20), map_v);
+            out_h(k) <= '0';
+            out_s(k) <= '0';
             if e(28 downto 20) > unsigned(map_v(16 downto 8))
               or (e(28 downto 20) = unsigned(map_v(16 downto 8)) and e(19 downto 0) /= 0) then
-              h := '0';
+              out_h(k) <= '1';
             end if;
             if e(28 downto 20) > unsigned(map_v(33 downto 25))
               or (e(28 downto 20) = unsigned(map_v(33 downto 25)) and e(19 downto 0) /= 0) then
-              sd := '0';
+              out_s(k) <= '1';
             end if;
-            if (spec(k).reads = '1' or spec(k).writes = '1') and lens(k) /= 0 and h = '0' and sd = '0' then
-              wrong := '1';
+            some(k) <= or lens(k);
+            before(k) <= '0';
+            if ('0' & dst) < ends_r(k) and ('0' & addrs(k)) < dst_end then
+              before(k) <= '1';
+            end if;
+            same(k) <= '0';
+            if dst = addrs(k) then
+              same(k) <= spec(k).same_ok;
+            end if;
+            off_h(k) <= addrs(k)(26 downto 20) - unsigned(map_v(6 downto 0));
+            off_s(k) <= addrs(k)(26 downto 20) - unsigned(map_v(23 downto 17));
+          end loop;
+          over_r <= '0';
+          if dst_some = '1' and ('0' & dst) < ('0' & pc) + 2048 and ('0' & pc) < dst_end then
+            over_r <= '1';
+          end if;
+          state <= COMBINE;
+
+        when COMBINE =>
+          bad_range <= '0';
+          clash     <= '0';
+          for k in 0 to 2 loop
+            h  := in_h(k) and not out_h(k);
+            sd := in_s(k) and not in_h(k) and not out_s(k);
+            if (spec(k).reads = '1' or spec(k).writes = '1') and some(k) = '1' and h = '0' and sd = '0' then
+              bad_range <= '1';
+            end if;
+            if spec(k).reads = '1' and spec(k).writes = '0' and dst_some = '1' and some(k) = '1' and before(k) = '1'
+              and same(k) = '0' then
+              clash <= '1';
             end if;
             sdram_r(k) <= sd;
             off_r(k)   <= addrs(k);
             if sd = '1' then
-              off_r(k)(26 downto 20) <= addrs(k)(26 downto 20) - unsigned(map_v(23 downto 17));
+              off_r(k)(26 downto 20) <= off_s(k);
             else
-              off_r(k)(26 downto 20) <= addrs(k)(26 downto 20) - unsigned(map_v(6 downto 0));
-            end if;
-            if spec(k).reads = '1' and spec(k).writes = '0' and dst_some = '1' and lens(k) /= 0
-              and ('0' & dst) < ends_r(k) and ('0' & addrs(k)) < dst_end
-              and not (spec(k).same_ok = '1' and dst = addrs(k)) then
-              clash <= '1';
+              off_r(k)(26 downto 20) <= off_h(k);
             end if;
           end loop;
-          bad_range <= wrong;
-          over_r    <= '0';
-          if dst_some = '1' and ('0' & dst) < ('0' & pc) + 2048 and ('0' & pc) < dst_end then
-            over_r <= '1';
-          end if;
           state <= CHOOSE;
 
         when CHOOSE =>

@@ -38,11 +38,11 @@ entity vector_unit is
 end entity;
 
 architecture rtl of vector_unit is
-  type mode_t is (IDLE_S, LOAD, STORE, STREAM, TABLE, PAIR_0, PAIR_1, TURN_0, TURN_1, BLOCK_D, BLOCK_WAIT, BYTES, HIGHS,
-                  BLOCK_END, COMPARE, COMPARE_END, RECIP_N, SUM_1, MEAN, SUM_2, MEAN_2, ADD_EPS, ROOT, RECIP, DRAIN);
+  type mode_t is (IDLE_S, LOAD, STORE, STREAM, TABLE, PAIR_0, PAIR_1, TURN_0, TURN_1, COMPARE, COMPARE_END, RECIP_N,
+                  SUM_1, MEAN, SUM_2, ROOT, DRAIN);
   signal mode      : mode_t                         := IDLE_S;
   signal left      : unsigned(20 downto 0)          := (others => '0'); -- elements to take in this pass
-  signal step      : std_logic                      := '0';             -- a scalar operation has been sent
+  signal step      : std_logic                      := '0';             -- ROPE: the cosine is kept
   signal pace      : unsigned(5 downto 0)           := (others => '0');
   signal res       : std_logic_vector(31 downto 0)  := (others => '0');
   signal done_r    : std_logic                      := '0';
@@ -50,23 +50,19 @@ architecture rtl of vector_unit is
   signal again_r   : std_logic                      := '0';
   signal credit    : unsigned(6 downto 0)           := (others => '0'); -- results that there is room for
   signal some      : std_logic                      := '0';             -- credit is left
-  signal sent      : std_logic                      := '0';
   signal i_valid   : std_logic                      := '0';
   signal ix, iy, ib, iq : f32_t                     := (others => '0');
   signal isub      : std_logic                      := '0';
-  signal scale     : std_logic_vector(15 downto 0)  := (others => '0');
+  signal scale     : std_logic_vector(15 downto 0);
   signal summing, second : std_logic                := '0';
-  signal mu, factor, rn  : f32_t                    := (others => '0');
+  signal mu, factor : f32_t                         := (others => '0');
   signal sum       : f32_t;
   signal sum_clear : std_logic                      := '0';
-  signal s_mul, s_add, s_conv : std_logic           := '0';
-  signal s_a, s_b  : f32_t                          := (others => '0');
-  signal s_valid   : std_logic;
-  signal s_y       : f32_t;
-  signal div_v, root_v : std_logic                  := '0';
-  signal div_b     : f32_t                          := (others => '0');
-  signal div_o, root_o : std_logic;
-  signal div_y, root_y : f32_t;
+  signal s_mul, s_add, s_conv, s_valid : std_logic;
+  signal s_a, s_b, s_y : f32_t;
+  signal begin_n, ask_mean, ask_root : std_logic    := '0';
+  signal scalar_done : std_logic;
+  signal scalar    : f32_t;
   signal p_valid   : std_logic;
   signal p_data    : f32_t;
   signal f_valid   : std_logic;
@@ -82,14 +78,13 @@ architecture rtl of vector_unit is
   signal t_q       : f32_t;
   signal v0, cosine : f32_t                         := (others => '0');
   signal v1        : f32_t                          := (others => '0');
-  -- DEQROW: bytes of a word, nibbles kept
-  signal upper     : std_logic                      := '0';
-  signal kept      : std_logic_vector(127 downto 0) := (others => '0');
-  signal quad      : std_logic                      := '0'; -- Q4_0
+  -- DEQROW
+  signal blocks, quad : std_logic                   := '0'; -- of quantised weights, of Q4_0
+  signal u_clear, u_valid, u_ready, u_take : std_logic;
+  signal u_data    : f32_t;
   -- ARGMAX
-  signal key, best : unsigned(31 downto 0)          := (others => '0');
-  signal key_v, found : std_logic                   := '0';
-  signal index, key_i, best_i : unsigned(20 downto 0) := (others => '0');
+  signal index     : unsigned(20 downto 0);
+  signal scan      : std_logic;
 begin
   done    <= done_r;
   result  <= res;
@@ -101,7 +96,10 @@ begin
   w_valid <= '1' when mode = STORE else f_valid;
   w_data  <= value when mode = STORE else f_data;
 
-  all_there <= x_valid and (y_valid or not needs_y) and (b_valid or not needs_b);
+  all_there <= u_valid when blocks = '1' else x_valid and (y_valid or not needs_y) and (b_valid or not needs_b);
+  u_clear   <= kill or start;
+  u_take    <= '1' when mode = STREAM and some = '1' else '0';
+  scan      <= '1' when mode = COMPARE and x_valid = '1' else '0';
 
   takes : process (all)
   begin
@@ -111,16 +109,17 @@ begin
     case mode is
       when LOAD | PAIR_0 | COMPARE =>
         take_x <= '1';
-      when PAIR_1 | BLOCK_D =>
+      when PAIR_1 =>
         take_x <= some;
       when STREAM =>
         take_x <= all_there and some;
+        if blocks = '1' then
+          take_x <= u_ready;
+        end if;
         take_y <= all_there and some and needs_y;
         take_b <= all_there and some and needs_b;
       when TABLE =>
         take_y <= '1';
-      when BYTES =>
-        take_x <= some and upper;
       when SUM_1 | SUM_2 =>
         if pace = 0 and left /= 0 then
           take_x <= '1';
@@ -143,11 +142,17 @@ begin
       out_valid => p_valid, result => p_data, sum_clear => sum_clear, sum => sum, s_mul => s_mul, s_add => s_add,
       s_conv => s_conv, s_a => s_a, s_b => s_b, s_valid => s_valid, s_y => s_y);
 
-  u_div : entity work.fp_div
-    port map (clk => clk, reset => kill, in_valid => div_v, in_ready => open, a => F32_ONE, b => div_b, out_valid => div_o,
-              y => div_y);
-  u_sqrt : entity work.fp_sqrt
-    port map (clk => clk, reset => kill, in_valid => root_v, in_ready => open, a => s_a, out_valid => root_o, y => root_y);
+  u_blocks : entity work.block_unpack
+    port map (
+      clk => clk, clear => u_clear, nibbles => quad, in_valid => x_valid, in_data => x_data(15 downto 0),
+      in_ready => u_ready, out_valid => u_valid, out_data => u_data, out_ready => u_take, scale => scale);
+  u_argmax : entity work.argmax_scan
+    port map (clk => clk, clear => start, valid => scan, x => x_data, index => index);
+  u_scalars : entity work.norm_scalars
+    port map (
+      clk => clk, kill => kill, begin_n => begin_n, mean => ask_mean, root => ask_root, n => n, sum => sum, eps => eps,
+      done => scalar_done, value => scalar, s_mul => s_mul, s_add => s_add, s_conv => s_conv, s_a => s_a, s_b => s_b,
+      s_valid => s_valid, s_y => s_y);
 
   u_results : entity work.fifo_sync
     generic map (WIDTH => 32, LOG_DEPTH => 6)
@@ -155,22 +160,15 @@ begin
 
   process (clk)
     variable issue  : boolean;
-    variable nibble : std_logic_vector(3 downto 0);
-    variable word   : std_logic_vector(15 downto 0);
-    variable k      : unsigned(31 downto 0);
   begin
     if rising_edge(clk) then
       issue     := false;
       i_valid   <= '0';
       sum_clear <= '0';
-      s_mul     <= '0';
-      s_add     <= '0';
-      s_conv    <= '0';
-      div_v     <= '0';
-      root_v    <= '0';
+      begin_n   <= '0';
+      ask_mean  <= '0';
+      ask_root  <= '0';
       again_r   <= '0';
-      key_v     <= '0';
-      word      := x_data(15 downto 0);
       if again = '1' and x_idle = '1' and again_r = '0' then
         again_r <= '1';
         again   <= '0';
@@ -197,6 +195,9 @@ begin
 
         when STREAM =>
           ix <= x_data;
+          if blocks = '1' then
+            ix <= u_data;
+          end if;
           iy <= y_data;
           ib <= b_data;
           if all_there = '1' and some = '1' then
@@ -262,90 +263,16 @@ begin
             mode <= DRAIN;
           end if;
 
-        -- DEQROW of blocks: scale, then 32 bytes, or 16 with low nibbles first.
-        when BLOCK_D =>
-          scale <= word;
-          upper <= '0';
-          if x_valid = '1' and some = '1' then
-            pace <= to_unsigned(8, 6);
-            mode <= BLOCK_WAIT;
-          end if;
-        when BLOCK_WAIT =>
-          if pace = 0 then
-            pace <= to_unsigned(16, 6);
-            mode <= BYTES;
-          end if;
-        when BYTES =>
-          pace <= pace;
-          if x_valid = '1' and some = '1' then
-            issue := true;
-            upper <= not upper;
-            left  <= left - 1;
-            if upper = '1' then
-              kept <= word & kept(127 downto 16);
-              word(7 downto 0) := word(15 downto 8);
-              pace <= pace - 1;
-            end if;
-            nibble := word(3 downto 0);
-            ix     <= std_logic_vector(resize(signed(word(7 downto 0)), 32));
-            if quad = '1' then
-              ix <= std_logic_vector(resize(signed('0' & nibble), 32) - to_signed(8, 32));
-            end if;
-            if upper = '1' and quad = '1' and pace = 9 then
-              pace <= to_unsigned(16, 6);
-              mode <= HIGHS;
-            elsif upper = '1' and pace = 1 then
-              mode <= BLOCK_END;
-            end if;
-          end if;
-        when HIGHS =>
-          pace <= pace;
-          if some = '1' then
-            issue  := true;
-            left   <= left - 1;
-            nibble := kept(7 downto 4);
-            kept   <= kept(7 downto 0) & kept(127 downto 8);
-            ix     <= std_logic_vector(resize(signed('0' & nibble), 32) - to_signed(8, 32));
-            pace   <= pace - 1;
-            if pace = 1 then
-              mode <= BLOCK_END;
-            end if;
-          end if;
-        when BLOCK_END =>
-          -- The last elements have passed the scale before the next one comes.
-          if left = 0 then
-            mode <= DRAIN;
-          elsif step = '0' then
-            pace <= to_unsigned(8, 6);
-            step <= '1';
-          elsif pace = 0 then
-            step <= '0';
-            mode <= BLOCK_D;
-          end if;
-
         when COMPARE =>
-          -- A key that orders as the numbers do, both zeros equal.
-          k := unsigned(x_data);
-          if x_data(30 downto 0) = "000" & x"0000000" then
-            k := x"80000000";
-          elsif x_data(31) = '1' then
-            k := not k;
-          else
-            k(31) := '1';
-          end if;
-          key   <= k;
-          key_i <= index;
           if x_valid = '1' then
-            key_v <= not is_nan(x_data);
-            index <= index + 1;
-            left  <= left - 1;
+            left <= left - 1;
             if left = 1 then
               mode <= COMPARE_END;
               pace <= to_unsigned(3, 6);
             end if;
           end if;
         when COMPARE_END =>
-          res <= x"00" & "000" & std_logic_vector(best_i);
+          res <= x"00" & "000" & std_logic_vector(index);
           if pace = 0 then
             done_r <= '1';
             mode   <= IDLE_S;
@@ -353,16 +280,7 @@ begin
 
         -- Norms
         when RECIP_N =>
-          if step = '0' then
-            s_conv <= '1';
-            s_a    <= x"00" & "000" & std_logic_vector(n);
-            step   <= '1';
-          elsif s_valid = '1' then
-            div_v <= '1';
-            div_b <= s_y;
-          elsif div_o = '1' then
-            rn   <= div_y;
-            step <= '0';
+          if scalar_done = '1' then
             mode <= SUM_1;
           end if;
         when SUM_1 | SUM_2 =>
@@ -376,45 +294,25 @@ begin
               pace  <= to_unsigned(2 * FP_ADD_LATENCY + FP_MUL_LATENCY + 8, 6);
             end if;
           elsif pace = 0 and left = 0 then
-            s_mul <= '1';
-            s_a   <= sum;
-            s_b   <= rn;
-            left  <= n;
+            left <= n;
             if op = OP_LAYERNORM and second = '0' then
-              mode <= MEAN;
+              ask_mean <= '1';
+              mode     <= MEAN;
             else
-              mode <= MEAN_2;
+              ask_root <= '1';
+              mode     <= ROOT;
             end if;
           end if;
         when MEAN =>
-          if s_valid = '1' then
-            mu        <= s_y;
+          if scalar_done = '1' then
+            mu        <= scalar;
             second    <= '1';
             sum_clear <= '1';
             mode      <= SUM_2;
           end if;
-        when MEAN_2 =>
-          if s_valid = '1' then
-            s_add <= '1';
-            s_a   <= s_y;
-            s_b   <= eps;
-            mode  <= ADD_EPS;
-          end if;
-        when ADD_EPS =>
-          if s_valid = '1' then
-            root_v <= '1';
-            s_a    <= s_y;
-            mode   <= ROOT;
-          end if;
         when ROOT =>
-          if root_o = '1' then
-            div_v <= '1';
-            div_b <= root_y;
-            mode  <= RECIP;
-          end if;
-        when RECIP =>
-          if div_o = '1' then
-            factor  <= div_y;
+          if scalar_done = '1' then
+            factor  <= scalar;
             summing <= '0';
             needs_y <= '1';
             if op = OP_LAYERNORM then
@@ -425,24 +323,14 @@ begin
 
         when DRAIN =>
           -- All credit is back when the last result has been given to the writer.
-          if credit = 60 and i_valid = '0' and sent = '0' then
+          if credit = 60 and i_valid = '0' then
             done_r <= '1';
             mode   <= IDLE_S;
           end if;
       end case;
 
-      if key_v = '1' and (found = '0' or key > best) then
-        best   <= key;
-        best_i <= key_i;
-        found  <= '1';
-      end if;
-
       if issue then
         i_valid <= '1';
-      end if;
-      sent <= '0';
-      if issue then
-        sent <= '1';
       end if;
       if issue and f_pop = '0' then
         credit <= credit - 1;
@@ -469,9 +357,7 @@ begin
         second    <= '0';
         needs_y   <= '0';
         needs_b   <= '0';
-        found     <= '0';
-        best_i    <= (others => '0');
-        index     <= (others => '0');
+        blocks    <= '0';
         sum_clear <= '1';
         quad      <= '0';
         isub      <= '0';
@@ -483,10 +369,11 @@ begin
           when OP_RMSNORM | OP_LAYERNORM =>
             mode    <= RECIP_N;
             summing <= '1';
+            begin_n <= '1';
           when OP_DEQROW =>
             mode <= STREAM;
             if format = FMT_Q8_0 or format = FMT_Q4_0 then
-              mode <= BLOCK_D;
+              blocks <= '1';
             end if;
             if format = FMT_Q4_0 then
               quad <= '1';

@@ -1,10 +1,9 @@
--- Arithmetic: formats, latencies and components of the units in hdl/core, and helpers that they share.
+-- Arithmetic: formats and latencies of the units in hdl/core, and helpers that they share.
 -- Every unit takes one operation a clock and cannot be stalled, except fp_div, fp_sqrt and fp_quantise (in_ready).
 -- A latency counts the registers from operand to result: the operand on the port in cycle t, the result in cycle t + latency.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
-use work.ssnail_tables_pkg.all;
 
 package ssnail_fp_pkg is
 
@@ -22,12 +21,13 @@ package ssnail_fp_pkg is
   constant FP_MUL_LATENCY      : positive := 6;   -- cycles
   constant F16_TO_F32_LATENCY  : positive := 2;   -- cycles
   constant F32_TO_F16_LATENCY  : positive := 3;   -- cycles
-  constant INT_TO_F32_LATENCY  : positive := 3;   -- cycles
+  constant INT_TO_F32_LATENCY  : positive := 4;   -- cycles
   constant F32_TO_INT8_LATENCY : positive := 2;   -- cycles
   constant FP_COMPARE_LATENCY  : positive := 2;   -- cycles
   -- x - lo, times k, segment, ROM, times c1, plus c0, choice
   constant FP_TABLE_LATENCY    : positive := 2 * FP_ADD_LATENCY + 2 * FP_MUL_LATENCY + 4;  -- cycles
 
+  constant DOT_INT8_LATENCY    : positive := 6;   -- cycles, from a block's last word
   -- From the edge that takes the operands to the result, nothing being subnormal; a new operation starts with the result
   constant FP_DIV_CYCLES       : positive := 17;  -- cycles
   constant FP_SQRT_CYCLES      : positive := 28;  -- cycles
@@ -52,138 +52,15 @@ package ssnail_fp_pkg is
   -- Zeros above the first one, 0..v'length, in as many bits as that takes
   function leading_zeros(v : unsigned) return natural;
 
-  component fp_add is
-    port (
-      clk       : in  std_logic;  -- rising edge
-      reset     : in  std_logic;  -- clears valid bits
-      in_valid  : in  std_logic;  -- a, b, subtract are there
-      a         : in  f32_t;      -- any single
-      b         : in  f32_t;      -- any single
-      subtract  : in  std_logic;  -- 1: a - b
-      out_valid : out std_logic;  -- in_valid, FP_ADD_LATENCY later
-      y         : out f32_t       -- a + b or a - b, nearest even
-    );
-  end component;
-
-  component fp_mul is
-    port (
-      clk       : in  std_logic;  -- rising edge
-      reset     : in  std_logic;  -- clears valid bits
-      in_valid  : in  std_logic;  -- a, b are there
-      a         : in  f32_t;      -- any single
-      b         : in  f32_t;      -- any single
-      out_valid : out std_logic;  -- in_valid, FP_MUL_LATENCY later
-      y         : out f32_t       -- a * b, nearest even
-    );
-  end component;
-
-  component fp_div is
-    port (
-      clk       : in  std_logic;  -- rising edge
-      reset     : in  std_logic;  -- drops what is under way
-      in_valid  : in  std_logic;  -- a, b are there; taken on an edge with in_ready
-      in_ready  : out std_logic;  -- idle
-      a         : in  f32_t;      -- any single
-      b         : in  f32_t;      -- any single
-      out_valid : out std_logic;  -- one cycle for each operation
-      y         : out f32_t       -- a / b, nearest even; stays until the next result
-    );
-  end component;
-
-  component fp_sqrt is
-    port (
-      clk       : in  std_logic;  -- rising edge
-      reset     : in  std_logic;  -- drops what is under way
-      in_valid  : in  std_logic;  -- a is there; taken on an edge with in_ready
-      in_ready  : out std_logic;  -- idle
-      a         : in  f32_t;      -- any single
-      out_valid : out std_logic;  -- one cycle for each operation
-      y         : out f32_t       -- square root of a, nearest even; stays until the next result
-    );
-  end component;
-
-  component f16_to_f32 is
-    port (
-      clk       : in  std_logic;  -- rising edge
-      reset     : in  std_logic;  -- clears valid bits
-      in_valid  : in  std_logic;  -- a is there
-      a         : in  f16_t;      -- any half
-      out_valid : out std_logic;  -- in_valid, F16_TO_F32_LATENCY later
-      y         : out f32_t       -- the same number, a NaN canonical
-    );
-  end component;
-
-  component f32_to_f16 is
-    port (
-      clk       : in  std_logic;  -- rising edge
-      reset     : in  std_logic;  -- clears valid bits
-      in_valid  : in  std_logic;  -- a is there
-      a         : in  f32_t;      -- any single
-      out_valid : out std_logic;  -- in_valid, F32_TO_F16_LATENCY later
-      y         : out f16_t       -- nearest even, from 65520 on infinity, a NaN canonical
-    );
-  end component;
-
-  component int_to_f32 is
-    port (
-      clk       : in  std_logic;                      -- rising edge
-      reset     : in  std_logic;                      -- clears valid bits
-      in_valid  : in  std_logic;                      -- a is there
-      a         : in  std_logic_vector(31 downto 0);  -- any integer, two's complement
-      out_valid : out std_logic;                      -- in_valid, INT_TO_F32_LATENCY later
-      y         : out f32_t                           -- nearest even
-    );
-  end component;
-
-  component f32_to_int8 is
-    port (
-      clk       : in  std_logic;                    -- rising edge
-      reset     : in  std_logic;                    -- clears valid bits
-      in_valid  : in  std_logic;                    -- a is there
-      a         : in  f32_t;                        -- rounds to -127..127, or is infinite or NaN
-      out_valid : out std_logic;                    -- in_valid, F32_TO_INT8_LATENCY later
-      y         : out std_logic_vector(7 downto 0)  -- two's complement; nearest, halves away from zero; infinite or NaN gives 0
-    );
-  end component;
-
-  component fp_compare is
-    port (
-      clk       : in  std_logic;  -- rising edge
-      reset     : in  std_logic;  -- clears valid bits
-      in_valid  : in  std_logic;  -- a, b are there
-      a         : in  f32_t;      -- any single
-      b         : in  f32_t;      -- any single
-      out_valid : out std_logic;  -- in_valid, FP_COMPARE_LATENCY later
-      greater   : out std_logic;  -- a > b; 0 where either is NaN
-      unordered : out std_logic   -- either is NaN
-    );
-  end component;
-
-  component fp_table is
-    port (
-      clk       : in  std_logic;  -- rising edge
-      reset     : in  std_logic;  -- clears valid bits
-      in_valid  : in  std_logic;  -- a, func are there
-      func      : in  table_t;    -- TABLE_SILU, TABLE_GELU or TABLE_EXP, may change each cycle
-      a         : in  f32_t;      -- any single
-      out_valid : out std_logic;  -- in_valid, FP_TABLE_LATENCY later
-      y         : out f32_t       -- the function by chords
-    );
-  end component;
-
-  component fp_quantise is
-    port (
-      clk       : in  std_logic;             -- rising edge
-      reset     : in  std_logic;             -- forgets everything taken so far
-      in_valid  : in  std_logic;             -- x is there; taken on an edge with in_ready
-      in_ready  : out std_logic;             -- room for an element
-      x         : in  f32_t;                 -- 32 elements make a block
-      out_valid : out std_logic;             -- q is there; the 32 of a block in order, in adjacent cycles
-      out_last  : out std_logic;             -- with the last of a block
-      q         : out std_logic_vector(7 downto 0);  -- -127..127, two's complement
-      scale     : out f16_t                  -- of the block that q is of
-    );
-  end component;
+  -- The exact sum: limbs of 32 bits in units of 2^-298; room in a limb for the parts of 4096 products and the sign
+  constant EXACT_LIMBS      : positive := 19;  -- 608 bits
+  constant EXACT_LIMB_BITS  : positive := 46;  -- bits
+  constant EXACT_SUM_CYCLES : positive := 19;  -- cycles, at the least from one row's last product to the next one's
+  type exact_special_t is record
+    is_nan  : std_logic;  -- a NaN, or 0 * infinity
+    pos_inf : std_logic;  -- a product is +infinity
+    neg_inf : std_logic;  -- a product is -infinity
+  end record;
 
 end package;
 

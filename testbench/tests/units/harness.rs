@@ -107,7 +107,7 @@ impl Unit {
         let mut cases = cases.peekable();
         while cases.peek().is_some() || due.iter().any(Option::is_some) {
             clock += 1;
-            let gap = clock & 0x1000 != 0 && self.random.next_u64() % 3 == 0;
+            let gap = clock & 0x1000 != 0 && self.random.next_u64().is_multiple_of(3);
             let case = if gap { None } else { cases.next() };
             self.model.set(valid, u64::from(case.is_some()));
             if let Some((input, _)) = case {
@@ -145,7 +145,7 @@ impl Unit {
         let mut cases = cases.peekable();
         while cases.peek().is_some() || !due.is_empty() {
             clock += 1;
-            let wanted = cases.peek().is_some() && (done < 100 || self.random.next_u64() % 64 != 0);
+            let wanted = cases.peek().is_some() && (done < 100 || !self.random.next_u64().is_multiple_of(64));
             self.model.set(valid, u64::from(wanted));
             if wanted {
                 drive(&mut self.model, cases.peek().unwrap().0);

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 /// A block: usual activations, one magnitude for all, ties, any bits, subnormal, zero, NaN, infinite.
 fn block(random: &mut Operands, index: usize) -> [f32; BLOCK] {
     let r = random.word();
-    let scale = f32::from_bits(((r >> 8) as u32 & 0x3F) + 96 << 23);
+    let scale = f32::from_bits((((r >> 8) as u32 & 0x3F) + 96) << 23);
     let mut x = [0.0; BLOCK].map(|_: f32| ((random.word() >> 40) as f32 / (1 << 23) as f32 - 1.0) * scale);
     match if index < 200 { 0 } else { r % 16 } {
         0..=6 => {}
@@ -41,7 +41,7 @@ impl Unit {
                 due.push_back((input, quantise_block(&input)));
                 begun += 1;
             }
-            let gap = done >= 200 && done / 50 % 2 == 1 && random.word() % 3 == 0;
+            let gap = done >= 200 && done / 50 % 2 == 1 && random.word().is_multiple_of(3);
             let give = at < BLOCK && !gap;
             self.model.set(valid, u64::from(give));
             if give {
