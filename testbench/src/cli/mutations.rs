@@ -56,7 +56,7 @@ pub(super) fn main(args: &Args) -> anyhow::Result<Verdict> {
         println!("{verdict:<10} {file}: {meaning} ({:.0} s, {test})", start.elapsed().as_secs_f64());
         if failed { caught += 1 } else { missed.push(meaning) }
     }
-    println!("{caught} of {} caught", caught + missed.len());
+    println!("{caught} of {} {}", caught + missed.len(), if args.dry { "apply" } else { "caught" });
     Ok(if missed.is_empty() { Verdict::Good } else { Verdict::Different })
 }
 
