@@ -56,7 +56,7 @@ architecture rtl of ssnail is
   signal hr_len, sd_len                            : std_logic_vector(8 downto 0);
   signal hr_data, sd_data                          : std_logic_vector(15 downto 0);
 begin
-  fastio_rdata <= unsigned(rdata) when rdata_en = '1' else (others => 'Z');
+  fastio_rdata <= unsigned(rdata) when rdata_en = '1' else (others => 'Z');  -- flow: ok
   hr_cmd_op    <= unsigned(hr_op);
   hr_cmd_addr  <= unsigned(hr_addr);
   hr_cmd_len   <= unsigned(hr_len);
