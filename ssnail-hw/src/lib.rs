@@ -16,7 +16,7 @@
 //! | [`vector`] | element by element, ROPE, DEQROW, ARGMAX |
 //! | [`norm`] | RMSNORM, LAYERNORM, MEANROWS |
 //! | [`attention`](mod@attention) | ATTN |
-//! | [`fast`] | GEMV again, with kernels |
+//! | [`fast`] | all of them again, with kernels |
 //!
 //! What the definition leaves open is decided, and said, where it is computed: amax and conversion to int8 in
 //! [`quantise`](mod@quantise), the largest score in [`attention`](mod@attention). DEQROW and GEMV of F32 give the

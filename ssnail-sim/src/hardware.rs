@@ -5,13 +5,13 @@
 use crate::numerics::{Attention, Matrix, Numerics, Product, Weights};
 use crate::share;
 use rayon::prelude::*;
-use ssnail_hw::fast::{self, AttentionScratch, GROUP, Input, Kernel, PackedMatrix};
+use ssnail_hw::fast::{self, AttentionScratch, GROUP, Input, Kernel, PackedMatrix, Pages};
 use ssnail_hw::{attention, gemv, norm, vector};
 use ssnail_isa::Format;
 use std::cell::RefCell;
 
 /// Turns of a loop side by side.
-const TURNS: usize = 32;
+const TURNS: usize = 64;
 /// Products (positions * heads * dimension) above which heads are shared among threads.
 const PARALLEL_HEADS: usize = 1 << 15;
 
@@ -22,15 +22,14 @@ thread_local! {
 /// Hardware numerics.
 #[derive(Debug)]
 pub struct Hardware {
-    /// What GEMV computes with; `None` for the plain versions.
-    kernel: Option<Kernel>,
+    kernel: Kernel,
     /// The vectors of a GEMV, as kernels want them; the next GEMV often has the same.
     inputs: Vec<Input>,
 }
 
 impl Default for Hardware {
     fn default() -> Self {
-        Self { kernel: Some(Kernel::best()), inputs: Vec::new() }
+        Self { kernel: Kernel::best(), inputs: Vec::new() }
     }
 }
 
@@ -38,11 +37,6 @@ impl Hardware {
     /// Hardware numerics with the fastest kernels of this processor, on rayon's global threads.
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// The same by the plain versions, on one thread: slow, and what the others are judged by.
-    pub fn plain() -> Self {
-        Self { kernel: None, ..Self::default() }
     }
 }
 
@@ -52,19 +46,16 @@ impl Numerics for Hardware {
     }
 
     fn look_ahead(&self) -> usize {
-        if self.kernel.is_some() { TURNS } else { 1 }
+        TURNS
     }
 
-    fn pack(&self, matrix: Matrix<'_>) -> Option<PackedMatrix> {
-        self.kernel.and_then(|_| PackedMatrix::new(matrix))
+    fn pack(&self, matrix: Matrix<'_>, pages: &mut Pages) -> Option<PackedMatrix> {
+        PackedMatrix::new_in(matrix, pages)
     }
 
     fn gemv(&mut self, w: Weights<'_>, products: &mut [Product<'_>], accumulate: bool) {
         let matrix = w.matrix;
-        let Some(kernel) = self.kernel else {
-            products.iter_mut().for_each(|p| gemv::gemv(matrix, p.x, p.y, accumulate));
-            return;
-        };
+        let kernel = self.kernel;
         self.inputs.resize_with(self.inputs.len().max(products.len()), Input::new);
         self.inputs.iter_mut().zip(&*products).for_each(|(input, p)| input.prepare(matrix.format, p.x));
         let inputs: Vec<&Input> = self.inputs[..products.len()].iter().collect();
@@ -76,6 +67,78 @@ impl Numerics for Hardware {
                 fast::gemm(kernel, Matrix { bytes, ..matrix }, &inputs, ys, accumulate);
             }
         });
+    }
+
+    fn deqrow(&self, format: Format, row: &[u8], z: &mut [f32]) {
+        fast::deqrow(self.kernel, format, row, z);
+    }
+
+    fn argmax(&self, x: &[f32]) -> u32 {
+        fast::argmax(self.kernel, x)
+    }
+
+    fn vadd(&self, x: &[f32], y: &[f32], z: &mut [f32]) {
+        fast::vadd(self.kernel, x, y, z);
+    }
+
+    fn vmul(&self, x: &[f32], y: &[f32], z: &mut [f32]) {
+        fast::vmul(self.kernel, x, y, z);
+    }
+
+    fn rmsnorm(&self, x: &[f32], gain: &[f32], eps: f32, z: &mut [f32]) {
+        fast::rmsnorm(self.kernel, x, gain, eps, z);
+    }
+
+    fn silumul(&self, x: &[f32], y: &[f32], z: &mut [f32]) {
+        fast::silumul(self.kernel, x, y, z);
+    }
+
+    fn rope(&self, x: &mut [f32], table: &[f32]) {
+        fast::rope(self.kernel, x, table);
+    }
+
+    fn attn(&self, a: Attention<'_>, q: &[f32], out: &mut [f32]) {
+        let attend = |first: usize, q: &[f32], out: &mut [f32]| {
+            SCRATCH.with_borrow_mut(|scratch| fast::attention(self.kernel, &a, first, q, out, scratch));
+        };
+        if a.positions * q.len() < PARALLEL_HEADS || rayon::current_num_threads() == 1 {
+            return attend(0, q, out);
+        }
+        // The heads of a group share what is read of K and V.
+        let group = a.group() * a.head_dim;
+        q.par_chunks(group).zip(out.par_chunks_mut(group)).enumerate().for_each(|(n, (q, out))| {
+            attend(n * a.group(), q, out);
+        });
+    }
+
+    fn layernorm(&self, x: &[f32], gain: &[f32], bias: &[f32], eps: f32, z: &mut [f32]) {
+        fast::layernorm(self.kernel, x, gain, bias, eps, z);
+    }
+
+    fn gelu(&self, x: &[f32], z: &mut [f32]) {
+        fast::gelu(self.kernel, x, z);
+    }
+
+    fn meanrows(&self, x: &[f32], z: &mut [f32]) {
+        fast::meanrows(self.kernel, x, z);
+    }
+
+    fn cvt16(&self, x: &[f32], z: &mut [u16]) {
+        fast::cvt16(self.kernel, x, z);
+    }
+}
+
+/// The same by the plain versions, on one thread: slow, and what the others are judged by.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Plain;
+
+impl Numerics for Plain {
+    fn name(&self) -> &'static str {
+        "plain hardware"
+    }
+
+    fn gemv(&mut self, w: Weights<'_>, products: &mut [Product<'_>], accumulate: bool) {
+        products.iter_mut().for_each(|p| gemv::gemv(w.matrix, p.x, p.y, accumulate));
     }
 
     fn deqrow(&self, format: Format, row: &[u8], z: &mut [f32]) {
@@ -103,20 +166,7 @@ impl Numerics for Hardware {
     }
 
     fn attn(&self, a: Attention<'_>, q: &[f32], out: &mut [f32]) {
-        let Some(kernel) = self.kernel else {
-            return attention::attention(&a, q, out);
-        };
-        let attend = |first: usize, q: &[f32], out: &mut [f32]| {
-            SCRATCH.with_borrow_mut(|scratch| fast::attention(kernel, &a, first, q, out, scratch));
-        };
-        if a.positions * q.len() < PARALLEL_HEADS || rayon::current_num_threads() == 1 {
-            return attend(0, q, out);
-        }
-        // The heads of a group share what is read of K and V.
-        let group = a.group() * a.head_dim;
-        q.par_chunks(group).zip(out.par_chunks_mut(group)).enumerate().for_each(|(n, (q, out))| {
-            attend(n * a.group(), q, out);
-        });
+        attention::attention(&a, q, out);
     }
 
     fn layernorm(&self, x: &[f32], gain: &[f32], bias: &[f32], eps: f32, z: &mut [f32]) {
@@ -155,7 +205,7 @@ mod tests {
     #[test]
     fn threads_and_kernels_give_the_plain_bits() {
         let mut random = Pcg64Mcg::seed_from_u64(1);
-        let (mut fast, mut plain) = (Hardware::new(), Hardware::plain());
+        let (mut fast, mut plain) = (Hardware::new(), Plain);
         let (rows, columns) = (1003, 160);
         let x = numbers(&mut random, columns);
         for format in Format::ALL {
@@ -186,7 +236,7 @@ mod tests {
         let a = Attention { n_heads, n_kv_heads, head_dim, positions, k: Cache::F32(&k), v: Cache::F32(&v) };
         let (mut got, mut want) = (vec![0.0; q.len()], vec![0.0; q.len()]);
         Hardware::new().attn(a, &q, &mut got);
-        Hardware::plain().attn(a, &q, &mut want);
+        Plain.attn(a, &q, &mut want);
         assert_eq!(bits(&got), bits(&want));
     }
 }

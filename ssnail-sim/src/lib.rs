@@ -19,6 +19,7 @@
 //! | [`hardware`] | numerics as the datapath computes, to the bit |
 //! | [`loader`] | an image into a machine, as the MEGA65 does it |
 //! | [`session`] | prompts, generation and embeddings |
+//! | [`compare`](mod@compare) | what one arithmetic costs against another |
 //! | [`sampler`] | picking a token from logits on the host |
 //! | [`stream`] | token bytes to text as they come |
 
@@ -27,6 +28,7 @@
 compile_error!("SSNAIL memory is little-endian and so must the host be");
 
 pub mod ahead;
+pub mod compare;
 pub mod float;
 pub mod hardware;
 pub mod load_port;

@@ -240,11 +240,15 @@ pub(crate) fn fetch(memory: &Memory, pc: u32) -> Result<[u8; WORD_BYTES], Fault>
 /// The instruction at PC, checked.
 pub(crate) fn decode(memory: &Memory, regs: &Registers) -> Result<(Instruction, Checked), Fault> {
     let i = Instruction::decode(&fetch(memory, regs.pc)?).map_err(|_| Fault::Illegal)?;
-    let c = check::check(&i, regs, memory.map(), |addr| {
-        let block = memory.get(addr, u64::from(check::AttnBlock::BYTES)).expect("checked before it is read");
-        bytemuck::pod_read_unaligned(block)
-    })?;
-    Ok((i, c))
+    Ok((i, operands(&i, memory, regs)?))
+}
+
+/// The operands of an instruction, checked.
+pub(crate) fn operands(i: &Instruction, memory: &Memory, regs: &Registers) -> Result<Checked, Fault> {
+    check::check(i, regs, memory.map(), |addr| {
+        let block = memory.get(addr, u64::from(check::AttnBlock::BYTES));
+        bytemuck::pod_read_unaligned(block.expect("checked before it is read"))
+    })
 }
 
 impl Words for Memory {

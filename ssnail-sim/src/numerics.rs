@@ -4,7 +4,7 @@
 //! The machine has checked every operand and copies results into RAM itself, so that sources and destination of a
 //! method never overlap, and an operation on nothing never gets here.
 
-use ssnail_hw::fast::PackedMatrix;
+use ssnail_hw::fast::{PackedMatrix, Pages};
 pub use ssnail_hw::vector::argmax;
 pub use ssnail_hw::{Attention, Cache, Matrix};
 use ssnail_isa::Format;
@@ -46,7 +46,7 @@ pub trait Numerics: Sync {
 
     /// Weights that are used again and again, in the order in which [`Numerics::gemv`] wants to read them; `None`
     /// where they are best read where they stand.
-    fn pack(&self, _matrix: Matrix<'_>) -> Option<PackedMatrix> {
+    fn pack(&self, _matrix: Matrix<'_>, _pages: &mut Pages) -> Option<PackedMatrix> {
         None
     }
 

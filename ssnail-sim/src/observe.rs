@@ -1,5 +1,5 @@
-//! Looking on while a machine runs. The machine that is looked at runs the same code as any other; an observer only
-//! makes it keep the registers from before each instruction.
+//! Looking on while a machine runs. The machine that is looked at runs the same code as any other, but turn by turn
+//! ([`crate::ahead`]), and keeps the registers from before each instruction.
 
 use crate::machine::Retired;
 use crate::memory::Memory;

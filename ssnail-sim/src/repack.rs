@@ -4,7 +4,7 @@
 use crate::memory::Memory;
 use crate::numerics::{Matrix, Numerics};
 use crate::watch::WatchId;
-use ssnail_hw::fast::PackedMatrix;
+use ssnail_hw::fast::{PackedMatrix, Pages};
 use ssnail_isa::Format;
 use ssnail_isa::check::Span;
 use std::collections::HashMap;
@@ -18,6 +18,7 @@ const MOST: usize = 4096;
 #[derive(Default)]
 pub(crate) struct Repacked {
     entries: HashMap<Key, Entry>,
+    pages: Pages,
     /// Bytes of the matrices that have a copy.
     bytes: u64,
 }
@@ -66,7 +67,8 @@ impl Repacked {
         let before = entry.uses;
         entry.uses = before.saturating_add(uses);
         if before < USES && entry.uses >= USES {
-            entry.packed = numerics.pack(Matrix { bytes: memory.bytes(span), format, columns });
+            entry.packed =
+                numerics.pack(Matrix { bytes: memory.bytes(span), format, columns }, &mut self.pages);
             self.bytes += entry.packed.as_ref().map_or(0, |_| u64::from(span.len));
         }
         entry.packed.as_ref()

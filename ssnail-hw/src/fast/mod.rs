@@ -1,21 +1,32 @@
-//! GEMV, fast: the bits of [`crate::gemv`], several rows at a time. Lanes lie over rows, so that each row's terms are
-//! added in their order; what is reordered are integer sums, which are exact, and sums whose rounding is proved not to
-//! depend on the order ([`float`](mod@float)).
+//! The operations, fast: the bits of the plain versions, with the vector instructions that a [`Kernel`] stands for.
 //!
-//! [`gemv()`] reads a matrix where it stands. A [`PackedMatrix`] holds a copy in the order in which the kernels read, and
-//! has to be made again when the original changes. Threads are the caller's business: give each some of the rows.
+//! Lanes lie over rows, heads, positions or dimensions, so that each sum is added in its order; what is reordered are
+//! integer sums, which are exact, and sums whose rounding is proved not to depend on the order (`float.rs`).
+//! Algorithms stand once, over the operations of `simd/mod.rs`, which also says what has been run where.
+//!
+//! [`gemv()`] and [`gemm()`] read a matrix where it stands. A [`PackedMatrix`] holds a quantised one in the order in which
+//! the kernels read, which is several times faster, and has to be made again when the original changes. `gemm` serves
+//! several inputs in a pass over the weights. Threads are the caller's business: give each some of the rows or heads.
+
+#![allow(clippy::needless_range_loop, reason = "arrays of vectors are walked in step, without closures")]
 
 mod attention;
 mod float;
 mod input;
+mod norm;
 pub mod packed;
+mod pages;
 mod quantised;
 mod simd;
 mod table;
+mod vector;
 
 pub use attention::{AttentionScratch, attention};
 pub use input::Input;
+pub use norm::{layernorm, meanrows, rmsnorm};
 pub use packed::{GROUP, PackedMatrix};
+pub use pages::Pages;
+pub use vector::{argmax, cvt16, deqrow, gelu, rope, silumul, vadd, vmul};
 
 use crate::operand::Matrix;
 use crate::scalar::{add, canonical};
@@ -30,7 +41,13 @@ pub struct Kernel(Isa);
 enum Isa {
     Portable,
     #[cfg(target_arch = "x86_64")]
+    Avx512(simd::avx512::Avx512),
+    #[cfg(target_arch = "x86_64")]
     Avx2(simd::avx2::Avx2),
+    #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+    Neon(simd::neon::Neon<false>),
+    #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+    NeonDot(simd::neon::Neon<true>),
 }
 
 impl Kernel {
@@ -39,16 +56,27 @@ impl Kernel {
 
     /// All that this processor can do, the fastest first.
     pub fn all() -> Vec<Kernel> {
-        let mut all = Vec::new();
-        #[cfg(target_arch = "x86_64")]
-        all.extend(simd::avx2::Avx2::new().map(|s| Kernel(Isa::Avx2(s))));
-        all.push(Kernel::PORTABLE);
-        all
+        Self::candidates().into_iter().flatten().collect()
     }
 
     /// The fastest that this processor can do.
     pub fn best() -> Kernel {
-        Kernel::all()[0]
+        Self::candidates().into_iter().flatten().next().unwrap_or(Kernel::PORTABLE)
+    }
+
+    /// What there is for this architecture, the fastest first, if the processor can.
+    fn candidates() -> impl IntoIterator<Item = Option<Kernel>> {
+        [
+            #[cfg(target_arch = "x86_64")]
+            simd::avx512::Avx512::new().map(|s| Kernel(Isa::Avx512(s))),
+            #[cfg(target_arch = "x86_64")]
+            simd::avx2::Avx2::new().map(|s| Kernel(Isa::Avx2(s))),
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            simd::neon::Neon::<true>::new().map(|s| Kernel(Isa::NeonDot(s))),
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            simd::neon::Neon::<false>::new().map(|s| Kernel(Isa::Neon(s))),
+            Some(Kernel::PORTABLE),
+        ]
     }
 
     /// Name for people.
@@ -56,7 +84,13 @@ impl Kernel {
         match self.0 {
             Isa::Portable => "portable",
             #[cfg(target_arch = "x86_64")]
+            Isa::Avx512(_) => "AVX-512",
+            #[cfg(target_arch = "x86_64")]
             Isa::Avx2(_) => "AVX2",
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            Isa::Neon(_) => "NEON",
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            Isa::NeonDot(_) => "NEON with dot products",
         }
     }
 }

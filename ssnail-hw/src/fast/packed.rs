@@ -5,6 +5,7 @@
 //! Q8_0 the bytes 4j to 4j+3 of the 16 rows, row after row, for j = 0 to 7; for Q4_0 likewise the bytes of nibbles, for
 //! j = 0 to 3. The size is that of the original.
 
+use super::pages::{Bytes, Pages};
 use super::quantised::Groups;
 use super::{Input, Kernel};
 use crate::gemv::{Q4_0_BYTES, Q8_0_BYTES};
@@ -18,37 +19,42 @@ pub const SCALES: usize = 2 * GROUP;
 /// Bytes that 16 rows have in a step: 4 each.
 pub const STEP: usize = 4 * GROUP;
 
-/// Bytes of a [`Unit`].
-const UNIT: usize = 32;
-
-/// Bytes that no cache line divides.
-#[derive(Debug, Clone, Copy)]
-#[repr(C, align(32))]
-struct Unit([u8; UNIT]);
-
 /// A Q8_0 or Q4_0 matrix in groups of rows.
 #[derive(Debug, Clone)]
 pub struct PackedMatrix {
     format: Format,
     rows: usize,
     columns: usize,
-    units: Vec<Unit>,
+    bytes: Bytes,
 }
 
 impl PackedMatrix {
-    /// A copy of `w`, or nothing if its format is not a quantised one.
+    /// A copy of `w` in memory of its own, or nothing if its format is not a quantised one.
     pub fn new(w: Matrix<'_>) -> Option<Self> {
+        Self::with(w, None)
+    }
+
+    /// A copy of `w` in memory that it shares with others, or nothing if its format is not a quantised one.
+    pub fn new_in(w: Matrix<'_>, pages: &mut Pages) -> Option<Self> {
+        Self::with(w, Some(pages))
+    }
+
+    fn with(w: Matrix<'_>, pages: Option<&mut Pages>) -> Option<Self> {
         if !w.format.is_quantised() {
             return None;
         }
-        let row_bytes = w.row_bytes();
-        let group_bytes = GROUP * row_bytes;
-        let mut units = vec![Unit([0; UNIT]); w.bytes.len().div_ceil(group_bytes) * (group_bytes / UNIT)];
-        for (group, units) in w.bytes.chunks(group_bytes).zip(units.chunks_exact_mut(group_bytes / UNIT)) {
-            pack(w.format, group, row_bytes, bytes_of_mut(units));
-        }
-        let rows = w.bytes.len() / row_bytes;
-        Some(Self { format: w.format, rows, columns: w.columns, units })
+        let (row_bytes, group_bytes) = (w.row_bytes(), GROUP * w.row_bytes());
+        let len = w.bytes.len().div_ceil(group_bytes) * group_bytes;
+        let fill = |packed: &mut [u8]| {
+            for (rows, group) in w.bytes.chunks(group_bytes).zip(packed.chunks_exact_mut(group_bytes)) {
+                pack(w.format, rows, row_bytes, group);
+            }
+        };
+        let bytes = match pages {
+            Some(pages) => pages.take(len, fill),
+            None => Bytes::alone(len, fill),
+        };
+        Some(Self { format: w.format, rows: w.bytes.len() / row_bytes, columns: w.columns, bytes })
     }
 
     /// Rows.
@@ -61,8 +67,8 @@ impl PackedMatrix {
     /// # Panics
     /// If there is no such group.
     pub fn group(&self, group: usize) -> &[u8] {
-        let units = GROUP * self.format.row_bytes(self.columns as u64) as usize / UNIT;
-        bytes_of(&self.units[group * units..][..units])
+        let bytes = GROUP * self.format.row_bytes(self.columns as u64) as usize;
+        &self.bytes.get()[group * bytes..][..bytes]
     }
 
     /// y = W * x, or y += W * x, for the rows from group `first` on, as many as `y` has elements.
@@ -88,23 +94,11 @@ impl PackedMatrix {
     ) {
         let rows = check(self.columns, inputs, ys);
         assert!(first * GROUP + rows <= self.rows, "rows");
-        let group = GROUP * self.format.row_bytes(self.columns as u64) as usize / UNIT;
-        let units = &self.units[first * group..][..rows.div_ceil(GROUP) * group];
-        kernel.run(Groups { format: self.format, bytes: bytes_of(units), inputs, ys, accumulate });
+        let group = GROUP * self.format.row_bytes(self.columns as u64) as usize;
+        let bytes = &self.bytes.get()[first * group..][..rows.div_ceil(GROUP) * group];
+        kernel.run(Groups { format: self.format, bytes, inputs, ys, accumulate });
     }
 }
-
-fn bytes_of(units: &[Unit]) -> &[u8] {
-    // SAFETY: a unit is an array of bytes, and its alignment is its size, so there is no padding.
-    unsafe { std::slice::from_raw_parts(units.as_ptr().cast(), size_of_val(units)) }
-}
-
-fn bytes_of_mut(units: &mut [Unit]) -> &mut [u8] {
-    // SAFETY: likewise.
-    unsafe { std::slice::from_raw_parts_mut(units.as_mut_ptr().cast(), size_of_val(units)) }
-}
-
-const _: () = assert!(size_of::<Unit>() == UNIT);
 
 /// Puts up to 16 rows into the order of a group. What missing rows stand for stays as it is.
 pub(super) fn pack(format: Format, rows: &[u8], row_bytes: usize, packed: &mut [u8]) {

@@ -77,6 +77,9 @@ fn dots<S: Simd, P: Products, const BYTES: usize, const N: usize>(
     }
     let mut acc = [s.splat(-0.0); N];
     for (n, block) in group.iter().enumerate() {
+        for line in block.chunks(64) {
+            s.prefetch(line.as_ptr());
+        }
         let (scales, steps) = block.split_at(SCALES);
         let scales = s.load_f16_bytes(scales.first_chunk().expect("32 bytes"));
         let mut blocks = [&x[0][n]; N];

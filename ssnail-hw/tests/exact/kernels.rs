@@ -59,6 +59,13 @@ impl Case {
     }
 }
 
+#[test]
+fn the_best_is_first_and_portable_last() {
+    let all = Kernel::all();
+    println!("kernels of this processor: {}", all.iter().map(|k| k.name()).collect::<Vec<_>>().join(", "));
+    assert_eq!((all.first(), all.last()), (Some(&Kernel::best()), Some(&Kernel::PORTABLE)));
+}
+
 /// Fewer cases than of single operations, since each has many rows.
 fn matrices() -> u64 {
     count().div_ceil(10)

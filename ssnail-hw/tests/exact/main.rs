@@ -5,6 +5,7 @@ mod cases;
 mod ggml;
 mod halves;
 mod kernels;
+mod lanes;
 mod oracle;
 
 use cases::{Cases, bits, floats};

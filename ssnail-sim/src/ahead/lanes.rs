@@ -104,7 +104,7 @@ fn compute(
         execute::compute(step, View { memory, private, copy }, numerics, scratch)
     };
     let bytes = |step: &&Step| step.operands.read(&step.instruction).map(|s| u64::from(s.len)).sum::<u64>();
-    if steps.iter().map(bytes).sum::<u64>() < PARALLEL {
+    if rayon::current_num_threads() == 1 || steps.iter().map(bytes).sum::<u64>() < PARALLEL {
         steps.iter().zip(lanes).map(one).collect()
     } else {
         steps.par_iter().zip(lanes).map(one).collect()

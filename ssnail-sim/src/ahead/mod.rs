@@ -19,22 +19,29 @@ mod scout;
 
 use crate::machine::{Event, Machine, Retired};
 use lanes::Lane;
+use scout::Bounds;
 use ssnail_isa::Opcode;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// What is known about the loops of a script.
 #[derive(Default)]
 pub(crate) struct Ahead {
     /// Where the current turn began.
     head: u32,
+    /// Instructions since.
+    since: u64,
+    /// Instructions of the turn before.
+    turn: u64,
     /// Whether the current turn has shown nothing to the CPU and made no choice, so that the next may not either.
     silent: bool,
     /// Whether the instruction at PC is the head of a loop worth scouting.
     wanted: bool,
-    /// Loops that ran side by side before: those are scouted from their first turn on.
-    known: HashSet<u32>,
+    /// Loops that ran side by side before, and the length of a turn: those are scouted from their first turn on.
+    known: HashMap<u32, u64>,
     /// Loops that cannot, in this job.
     refused: HashSet<u32>,
+    /// Instructions that ran side by side.
+    instructions: u64,
     lanes: Vec<Lane>,
 }
 
@@ -51,17 +58,23 @@ impl Ahead {
             self.silent = false;
         }
         self.wanted = false;
+        self.since += 1;
         if pc < retired.pc {
             self.wanted = self.silent && self.head == pc && !self.refused.contains(&pc);
-            (self.head, self.silent) = (pc, true);
-        } else if self.known.contains(&pc) {
+            (self.turn, self.head, self.silent, self.since) = (self.since, pc, true, 0);
+        } else if let Some(&turn) = self.known.get(&pc) {
             self.wanted = !self.refused.contains(&pc);
-            (self.head, self.silent) = (pc, true);
+            (self.turn, self.head, self.silent, self.since) = (turn, pc, true, 0);
         }
     }
 }
 
 impl Machine {
+    /// How many of the instructions that retired ran side by side with those of other turns of their loop.
+    pub fn instructions_ahead(&self) -> u64 {
+        self.ahead.instructions
+    }
+
     /// Runs several turns of the loop at PC, if there is one that can. Gives the instructions that retired, at most
     /// `limit`.
     pub(crate) fn run_ahead(&mut self, limit: u64) -> u64 {
@@ -73,7 +86,9 @@ impl Machine {
             return 0;
         }
         let head = self.regs.pc;
-        let found = scout::scout(&self.memory, &self.regs, most, limit);
+        // Turns may differ a little, but one that leaves the loop is not to be followed through all of the script.
+        let bounds = Bounds { turns: most, turn: 2 * self.ahead.turn, instructions: limit };
+        let found = scout::scout(&self.memory, &self.regs, &bounds);
         if found.turns.len() < 2 {
             return 0;
         }
@@ -82,9 +97,11 @@ impl Machine {
             return 0;
         };
         lanes::run(self, &found, &private);
-        self.ahead.known.insert(head);
-        self.ahead.wanted = found.turns.len() == most;
-        found.stats.instructions()
+        self.ahead.known.insert(head, self.ahead.turn);
+        self.ahead.wanted = self.regs.pc == head && found.turns.len() == most;
+        let instructions = found.stats.instructions();
+        self.ahead.instructions += instructions;
+        instructions
     }
 }
 

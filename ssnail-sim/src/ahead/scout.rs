@@ -1,18 +1,16 @@
 //! Where the turns of a loop will go, found by following control flow without computing anything.
 
 use crate::execute::Step;
-use crate::machine::decode;
+use crate::machine::{decode, operands};
 use crate::memory::Memory;
 use crate::scalar::{self, Words};
 use crate::stats::Stats;
 use ssnail_isa::check::{AttnBlock, Span};
 use ssnail_isa::instr::WORD_BYTES;
 use ssnail_isa::{Opcode, Registers};
+use std::collections::HashMap;
 
-/// Instructions of a turn above which it is left alone.
-const LONGEST: u64 = 1 << 16;
-
-/// Whole turns, from the head of a loop back to it.
+/// Whole turns, from the head of a loop back to it, or in the last to what follows the loop.
 pub(super) struct Scouted {
     /// The vector instructions of each turn, in order. All turns have the same ones, with operands of their own.
     pub(super) turns: Vec<Vec<Step>>,
@@ -22,7 +20,7 @@ pub(super) struct Scouted {
     pub(super) loads: Vec<Span>,
     /// The bytes between the first and the last instruction.
     pub(super) code: Span,
-    /// Registers after the last turn, PC at the head again.
+    /// Registers after the last turn.
     pub(super) registers: Registers,
     /// What the turns will have added.
     pub(super) stats: Stats,
@@ -52,9 +50,19 @@ impl Words for Overlay<'_> {
     }
 }
 
-/// Follows up to `most` turns of the loop at PC, of no more than `limit` instructions in all. Ends before a turn that
-/// faults, shows something to the CPU, halts, chooses by data, or differs from the first in its vector instructions.
-pub(super) fn scout(memory: &Memory, registers: &Registers, most: usize, limit: u64) -> Scouted {
+/// How far to follow a loop.
+pub(super) struct Bounds {
+    /// Turns.
+    pub(super) turns: usize,
+    /// Instructions of a turn.
+    pub(super) turn: u64,
+    /// Instructions in all.
+    pub(super) instructions: u64,
+}
+
+/// Follows turns of the loop at PC. Ends before a turn that faults, shows something to the CPU, halts, chooses by data,
+/// or differs from the first in its vector instructions.
+pub(super) fn scout(memory: &Memory, registers: &Registers, bounds: &Bounds) -> Scouted {
     let head = registers.pc;
     let mut regs = registers.clone();
     let mut ram = Overlay { memory, stores: Vec::new(), loads: Vec::new() };
@@ -66,12 +74,24 @@ pub(super) fn scout(memory: &Memory, registers: &Registers, most: usize, limit: 
         registers: regs.clone(),
         stats: Stats::default(),
     };
-    let (mut stats, mut left) = (Stats::default(), limit);
+    let mut decoded = HashMap::new();
+    let (mut stats, mut left) = (Stats::default(), bounds.instructions);
     let (mut first, mut last, mut whole) = (head, head, 0);
-    'turns: while found.turns.len() < most {
+    // The branch that leads back to the head, known after the first turn.
+    let mut closing = None;
+    'turns: while found.registers.pc == head && found.turns.len() < bounds.turns {
         let mut turn = Vec::with_capacity(found.turns.first().map_or(0, Vec::len));
-        for _ in 0..left.min(LONGEST) {
-            let Ok((instruction, operands)) = decode(memory, &regs) else { break 'turns };
+        let mut closed = false;
+        for _ in 0..left.min(bounds.turn) {
+            let pc = regs.pc;
+            // Nothing is written meanwhile, so what stood at an address once stands there still.
+            let known = decoded.get(&regs.pc).map(|i| operands(i, memory, &regs).map(|c| (*i, c)));
+            let Ok((instruction, operands)) = known.unwrap_or_else(|| decode(memory, &regs)) else {
+                break 'turns;
+            };
+            if found.turns.is_empty() {
+                decoded.insert(regs.pc, instruction);
+            }
             if matches!(instruction.op, Opcode::Sync | Opcode::Halt | Opcode::Argmax) {
                 break 'turns;
             }
@@ -84,13 +104,15 @@ pub(super) fn scout(memory: &Memory, registers: &Registers, most: usize, limit: 
             if !scalar::effect(&instruction, &operands, &mut regs, &mut ram) && !operands.empty {
                 turn.push(Step { instruction, operands, n: regs.n });
             }
-            if regs.pc == head {
+            if regs.pc == head || closing == Some(pc) {
+                closing = Some(pc);
+                closed = true;
                 break;
             }
         }
         let op = |step: &Step| step.instruction.op;
         let alike = found.turns.first().is_none_or(|t| t.iter().map(op).eq(turn.iter().map(op)));
-        if regs.pc != head || !alike {
+        if !closed || !alike {
             break;
         }
         found.turns.push(turn);

@@ -81,16 +81,20 @@ impl EngineArgs {
         match (self.hw, self.plain) {
             (false, _) => Box::new(Float::new()),
             (true, false) => Box::new(Hardware::new()),
-            (true, true) => Box::new(Hardware::plain()),
+            (true, true) => Box::new(ssnail_sim::hardware::Plain),
         }
     }
 
-    /// Does `work` on the threads that were asked for. All of it: who waits for other threads to take work over would
-    /// wait long beside what an instruction takes.
+    /// Does `work` on the threads that were asked for.
     pub(super) fn install<R: Send>(&self, work: impl FnOnce() -> Result<R> + Send) -> Result<R> {
-        let threads = self.threads.map_or(0, usize::from);
-        rayon::ThreadPoolBuilder::new().num_threads(threads).build()?.install(work)
+        install(self.threads, work)
     }
+}
+
+/// Does `work` on so many threads, or on one a processor. All of it: who waits for other threads to take work over
+/// would wait long beside what an instruction takes.
+pub(super) fn install<R: Send>(threads: Option<u16>, work: impl FnOnce() -> Result<R> + Send) -> Result<R> {
+    rayon::ThreadPoolBuilder::new().num_threads(threads.map_or(0, usize::from)).build()?.install(work)
 }
 
 /// The bytes of an image file.

@@ -2,6 +2,7 @@
 
 mod args;
 mod bench;
+mod compare;
 mod display;
 mod logits_file;
 mod output_file;
@@ -35,6 +36,8 @@ enum Command {
     /// Print or compare traces of runs
     #[command(subcommand)]
     Trace(trace::TraceCommand),
+    /// Show what hardware numerics cost: differences of logits, greedy tokens and perplexity
+    Compare(compare::CompareArgs),
     /// Measure tokens a second, prompt and generation apart
     Bench(bench::BenchArgs),
 }
@@ -43,6 +46,7 @@ enum Command {
 pub(crate) fn run(cli: &Cli) -> Result<ExitCode> {
     match &cli.command {
         Some(Command::Trace(command)) => trace::run(command),
+        Some(Command::Compare(args)) => compare::run(args).map(|()| ExitCode::SUCCESS),
         Some(Command::Bench(args)) => bench::run(args).map(|()| ExitCode::SUCCESS),
         None => run::run(&cli.run).map(|()| ExitCode::SUCCESS),
     }

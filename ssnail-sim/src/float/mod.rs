@@ -13,11 +13,12 @@ mod vector;
 use crate::numerics::{Attention, Matrix, Numerics, Product, Weights};
 use half::slice::{HalfBitsSliceExt, HalfFloatSliceExt};
 use input::Input;
-use ssnail_hw::fast::PackedMatrix;
+use lanes::vectorised;
+use ssnail_hw::fast::{self, PackedMatrix, Pages};
 use ssnail_isa::Format;
 
 /// Turns of a loop side by side.
-const TURNS: usize = 32;
+const TURNS: usize = 64;
 
 /// Float numerics.
 #[derive(Debug, Default)]
@@ -43,8 +44,8 @@ impl Numerics for Float {
         TURNS
     }
 
-    fn pack(&self, matrix: Matrix<'_>) -> Option<PackedMatrix> {
-        PackedMatrix::new(matrix)
+    fn pack(&self, matrix: Matrix<'_>, pages: &mut Pages) -> Option<PackedMatrix> {
+        PackedMatrix::new_in(matrix, pages)
     }
 
     fn gemv(&mut self, w: Weights<'_>, products: &mut [Product<'_>], accumulate: bool) {
@@ -54,6 +55,10 @@ impl Numerics for Float {
 
     fn deqrow(&self, format: Format, row: &[u8], z: &mut [f32]) {
         format.decode_row(row, z).expect("the machine gives rows of the right length");
+    }
+
+    fn argmax(&self, x: &[f32]) -> u32 {
+        fast::argmax(fast::Kernel::best(), x)
     }
 
     fn vadd(&self, x: &[f32], y: &[f32], z: &mut [f32]) {
@@ -69,7 +74,7 @@ impl Numerics for Float {
     }
 
     fn silumul(&self, x: &[f32], y: &[f32], z: &mut [f32]) {
-        vector::zip(x, y, z, |x, y| (vector::silu(f64::from(x)) * f64::from(y)) as f32);
+        vectorised(|| vector::zip(x, y, z, |x, y| (vector::silu(f64::from(x)) * f64::from(y)) as f32));
     }
 
     fn rope(&self, x: &mut [f32], table: &[f32]) {
@@ -85,7 +90,7 @@ impl Numerics for Float {
     }
 
     fn gelu(&self, x: &[f32], z: &mut [f32]) {
-        z.iter_mut().zip(x).for_each(|(z, &x)| *z = vector::gelu(f64::from(x)) as f32);
+        vectorised(|| z.iter_mut().zip(x).for_each(|(z, &x)| *z = vector::gelu(f64::from(x)) as f32));
     }
 
     fn meanrows(&self, x: &[f32], z: &mut [f32]) {

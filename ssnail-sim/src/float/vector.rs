@@ -1,7 +1,8 @@
 //! Vector operations: norms, activations, rotation, means.
 
-use super::lanes::sum_of;
+use super::lanes::{exp, sum_of};
 
+#[inline(always)]
 /// z = f(x, y), element by element.
 pub(super) fn zip(x: &[f32], y: &[f32], z: &mut [f32], f: impl Fn(f32, f32) -> f32) {
     for ((z, &x), &y) in z.iter_mut().zip(x).zip(y) {
@@ -9,16 +10,18 @@ pub(super) fn zip(x: &[f32], y: &[f32], z: &mut [f32], f: impl Fn(f32, f32) -> f
     }
 }
 
-/// x / (1 + exp(-x)).
+/// x / (1 + exp(-x)); of minus infinity what it tends to.
+#[inline(always)]
 pub(super) fn silu(x: f64) -> f64 {
-    x / (1.0 + (-x).exp())
+    x.max(f64::MIN) / (1.0 + exp(-x))
 }
 
 /// The tanh form x/2 * (1 + tanh u), as x / (1 + exp(-2u)): equal, and without cancellation for negative x.
+#[inline(always)]
 pub(super) fn gelu(x: f64) -> f64 {
     const SQRT_2_OVER_PI: f64 = 0.797_884_560_802_865_4;
     let u = SQRT_2_OVER_PI * (x + 0.044715 * x * x * x);
-    x / (1.0 + (-2.0 * u).exp())
+    x.max(f64::MIN) / (1.0 + exp(-2.0 * u))
 }
 
 pub(super) fn rmsnorm(x: &[f32], gain: &[f32], eps: f64, z: &mut [f32]) {

@@ -12,9 +12,9 @@ use testbench::model::{Model, Port, replay};
 /// Clocks that are replayed in GHDL.
 const REPLAYED: u64 = 3000;
 
-/// `n` cases, ten times as many with `SSNAIL_HDL_LONG=1`.
+/// `n` cases, ten times as many with `SSNAIL_UNIT_CASES=long`.
 pub(crate) fn cases(n: usize) -> usize {
-    if std::env::var("SSNAIL_HDL_LONG").is_ok_and(|v| v == "1") { 10 * n } else { n }
+    if std::env::var("SSNAIL_UNIT_CASES").is_ok_and(|v| v == "long") { 10 * n } else { n }
 }
 
 /// A constant of `ssnail_fp_pkg`, which the RTL's users are written against.

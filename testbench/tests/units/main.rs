@@ -1,5 +1,5 @@
 //! The arithmetic units of `hdl/core` alone, against the plain Rust of ssnail-hw: every special value, ties, subnormals,
-//! cancellation, with and without gaps. `SSNAIL_HDL_LONG=1` runs ten times as many cases.
+//! cancellation, with and without gaps. `SSNAIL_UNIT_CASES=long` runs ten times as many cases.
 
 mod dot;
 mod exact;

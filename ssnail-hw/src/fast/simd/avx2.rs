@@ -6,7 +6,7 @@
 //! -4 * sum(x), so that two lanes together take 8 * sum(x) off. Of a lane's own x that leaves (n - 4) * x, at most
 //! 11 * 127, of the other 16 at most 4 * 127 each: 30480 in all. Only that end has to fit, since additions wrap.
 
-use super::{LANES, Simd, Work};
+use super::{AHEAD, LANES, Simd, Work};
 use crate::fast::input::Block;
 use crate::scalar::NAN_F32;
 use crate::tables::SEGMENTS;
@@ -72,6 +72,12 @@ impl Simd for Avx2 {
     const INPUTS: usize = 4;
 
     #[inline(always)]
+    fn prefetch(self, here: *const u8) {
+        // SAFETY: a hint, which does nothing where there is no memory.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(here.wrapping_add(AHEAD).cast()) };
+    }
+
+    #[inline(always)]
     fn splat(self, x: f32) -> Self::F {
         twice!(_mm256_set1_ps(x))
     }
@@ -116,7 +122,7 @@ impl Simd for Avx2 {
         let p = bytes.as_ptr();
         // SAFETY: 32 are there to be read.
         let halves = unsafe { [_mm_loadu_si128(p.cast()), _mm_loadu_si128(p.add(16).cast())] };
-        self.from_bits(both!(_mm256_slli_epi32::<16>(both!(_mm256_cvtepu16_epi32(halves)))))
+        self.with_bits(both!(_mm256_slli_epi32::<16>(both!(_mm256_cvtepu16_epi32(halves)))))
     }
 
     #[inline(always)]
@@ -243,7 +249,7 @@ impl Simd for Avx2 {
     }
 
     #[inline(always)]
-    fn from_bits(self, x: Self::I) -> Self::F {
+    fn with_bits(self, x: Self::I) -> Self::F {
         both!(_mm256_castsi256_ps(x))
     }
 

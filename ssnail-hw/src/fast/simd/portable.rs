@@ -28,6 +28,9 @@ impl Simd for Portable {
     const INPUTS: usize = 1;
 
     #[inline(always)]
+    fn prefetch(self, _: *const u8) {}
+
+    #[inline(always)]
     fn splat(self, x: f32) -> Self::F {
         [x; LANES]
     }
@@ -156,7 +159,7 @@ impl Simd for Portable {
     }
 
     #[inline(always)]
-    fn from_bits(self, x: Self::I) -> Self::F {
+    fn with_bits(self, x: Self::I) -> Self::F {
         x.map(|x| f32::from_bits(x as u32))
     }
 

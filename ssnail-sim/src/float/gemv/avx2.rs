@@ -1,19 +1,19 @@
 //! Sums of rows with AVX2, FMA and F16C. Where it fuses, products are exact in F64, so that it changes nothing.
 
-use super::super::input::{BLOCK, Block, PLANES};
+use super::super::input::{BLOCK, Block, Plane};
 use super::super::lanes::{LANES, Sum};
 use ssnail_hw::fast::GROUP;
 use ssnail_hw::fast::packed::{SCALES, STEP};
 use ssnail_isa::Format;
 use std::arch::x86_64::*;
 
-/// See [`super::Kernel::row`].
+/// The lanes of the sums of as many rows as there are.
 #[target_feature(enable = "avx2,fma,f16c")]
-pub(super) fn row(format: Format, row: &[u8], x: &[f64]) -> Sum {
+pub(super) fn rows<const N: usize>(format: Format, rows: [&[u8]; N], x: &[f64]) -> [Sum; N] {
     match format {
-        Format::F16 => floats::<2>(row, x, eight_f16),
-        Format::Bf16 => floats::<2>(row, x, eight_bf16),
-        _ => floats::<4>(row, x, eight_f32),
+        Format::F16 => floats::<2, N>(rows, x, eight_f16),
+        Format::Bf16 => floats::<2, N>(rows, x, eight_bf16),
+        _ => floats::<4, N>(rows, x, eight_f32),
     }
 }
 
@@ -21,48 +21,36 @@ pub(super) fn row(format: Format, row: &[u8], x: &[f64]) -> Sum {
 #[target_feature(enable = "avx2,fma,f16c")]
 pub(super) fn group(format: Format, group: &[u8], x: &[Block]) -> [f64; GROUP] {
     match format {
-        Format::Q4_0 => blocks::<{ GROUP * 18 }>(group, x, add_q4_0),
-        _ => blocks::<{ GROUP * 34 }>(group, x, add_q8_0),
+        Format::Q4_0 => blocks::<true, { GROUP * 18 }>(group, x),
+        _ => blocks::<false, { GROUP * 34 }>(group, x),
     }
 }
 
-/// Per plane, the integer sums of 8 rows.
-type Sums = [__m256i; PLANES];
-
-/// Blocks of `BYTES` bytes, 16 rows; `add` adds a block of 8 of them.
+/// Blocks of 16 rows.
 #[inline]
 #[target_feature(enable = "avx2,fma,f16c")]
-fn blocks<const BYTES: usize>(
-    group: &[u8],
-    x: &[Block],
-    add: unsafe fn(&[[u8; STEP]], usize, &Block) -> Sums,
-) -> [f64; GROUP] {
+fn blocks<const Q4_0: bool, const BYTES: usize>(group: &[u8], x: &[Block]) -> [f64; GROUP] {
     let mut sums = [_mm256_setzero_pd(); 4];
-    let (middle_unit, high_unit) = (_mm256_set1_pd(32768.0), _mm256_set1_pd(32768.0 * 32768.0));
+    let (upper_unit, third_unit) = (_mm256_set1_pd(65536.0), _mm256_set1_pd(1.0 / 32768.0));
     for (block, x) in group.as_chunks::<BYTES>().0.iter().zip(x) {
         let (scales, steps) = block.split_at(SCALES);
+        let steps = steps.as_chunks().0;
         let unit = _mm256_set1_pd(x.unit);
-        for half in 0..2 {
-            // SAFETY: the caller of this function has the features that `add` needs too; 16 bytes are there from 0 and
-            // from 16 on.
-            let (planes, scales) =
-                unsafe { (add(steps.as_chunks().0, 32 * half, x), load_half(scales[16 * half..].as_ptr())) };
-            let scales = _mm256_cvtph_ps(scales);
-            let scales = [_mm256_castps256_ps128(scales), _mm256_extractf128_ps::<1>(scales)];
-            for (quarter, d) in scales.into_iter().enumerate() {
-                let of = |p: __m256i| {
-                    _mm256_cvtepi32_pd(if quarter == 0 {
-                        _mm256_castsi256_si128(p)
-                    } else {
-                        _mm256_extracti128_si256::<1>(p)
-                    })
-                };
-                let low = _mm256_fmadd_pd(of(planes[1]), middle_unit, of(planes[2]));
-                let whole = _mm256_fmadd_pd(of(planes[0]), high_unit, low);
-                let term = _mm256_mul_pd(whole, _mm256_mul_pd(_mm256_cvtps_pd(d), unit));
-                let sum = &mut sums[2 * half + quarter];
-                *sum = _mm256_add_pd(*sum, term);
+        let [high, middle] = products::<Q4_0, 2>(steps, x, 0);
+        let mut wholes = [_mm256_setzero_pd(); 4];
+        for ((whole, high), middle) in wholes.iter_mut().zip(quarters(high)).zip(quarters(middle)) {
+            *whole = _mm256_fmadd_pd(high, upper_unit, middle);
+        }
+        if x.third {
+            let [low] = products::<Q4_0, 1>(steps, x, 2);
+            for (whole, low) in wholes.iter_mut().zip(quarters(low)) {
+                *whole = _mm256_fmadd_pd(low, third_unit, *whole);
             }
+        }
+        let scales = scales.as_chunks::<8>().0;
+        for ((sum, whole), scales) in sums.iter_mut().zip(wholes).zip(scales) {
+            let d = _mm256_cvtps_pd(_mm_cvtph_ps(_mm_cvtsi64_si128(i64::from_le_bytes(*scales))));
+            *sum = _mm256_add_pd(*sum, _mm256_mul_pd(whole, _mm256_mul_pd(d, unit)));
         }
     }
     let mut out = [0.0; GROUP];
@@ -73,47 +61,78 @@ fn blocks<const BYTES: usize>(
     out
 }
 
-/// The sums of a block of Q8_0: 8 rows, whose bytes stand at `at` of each step.
+/// The integers of 16 rows as F64.
 #[inline]
 #[target_feature(enable = "avx2,fma,f16c")]
-fn add_q8_0(steps: &[[u8; STEP]], at: usize, x: &Block) -> Sums {
-    let mut sums = [_mm256_setzero_si256(); PLANES];
-    for (j, step) in steps.iter().enumerate().take(BLOCK / 4) {
-        // SAFETY: 32 bytes are there from 0 and from 32 on.
-        let w = unsafe { load(step[at..].as_ptr()) };
-        let even = _mm256_srai_epi16::<8>(_mm256_slli_epi16::<8>(w));
-        add_products(&mut sums, [even, _mm256_srai_epi16::<8>(w)], x, j);
-    }
-    sums
+fn quarters([a, b]: [__m256i; 2]) -> [__m256d; 4] {
+    [
+        _mm256_cvtepi32_pd(_mm256_castsi256_si128(a)),
+        _mm256_cvtepi32_pd(_mm256_extracti128_si256::<1>(a)),
+        _mm256_cvtepi32_pd(_mm256_castsi256_si128(b)),
+        _mm256_cvtepi32_pd(_mm256_extracti128_si256::<1>(b)),
+    ]
 }
 
-/// The sums of a block of Q4_0, likewise.
+/// The integer sums of a block of 16 rows, for `P` planes from `first` on.
 #[inline]
 #[target_feature(enable = "avx2,fma,f16c")]
-fn add_q4_0(steps: &[[u8; STEP]], at: usize, x: &Block) -> Sums {
-    let mut sums = [_mm256_setzero_si256(); PLANES];
-    for (sum, &eight) in sums.iter_mut().zip(&x.eight_sums) {
-        *sum = _mm256_set1_epi32(-eight);
+fn products<const Q4_0: bool, const P: usize>(
+    steps: &[[u8; STEP]],
+    x: &Block,
+    first: usize,
+) -> [[__m256i; 2]; P] {
+    let mut sums = [[_mm256_setzero_si256(); 2]; P];
+    let planes: &[Plane; P] = x.planes[first..].first_chunk().expect("as many planes");
+    if Q4_0 {
+        for (sums, &eight) in sums.iter_mut().zip(&x.eight_sums[first..]) {
+            *sums = [_mm256_set1_epi32(-eight); 2];
+        }
     }
     let nibble = _mm256_set1_epi16(15);
-    for (j, step) in steps.iter().enumerate().take(BLOCK / 8) {
+    for (j, step) in steps.iter().enumerate() {
         // SAFETY: 32 bytes are there from 0 and from 32 on.
-        let w = unsafe { load(step[at..].as_ptr()) };
-        let low = [_mm256_and_si256(w, nibble), _mm256_and_si256(_mm256_srli_epi16::<8>(w), nibble)];
-        let high = [_mm256_and_si256(_mm256_srli_epi16::<4>(w), nibble), _mm256_srli_epi16::<12>(w)];
-        add_products(&mut sums, low, x, j);
-        add_products(&mut sums, high, x, j + 4);
+        let w = unsafe { [load(step.as_ptr()), load(step[32..].as_ptr())] };
+        if Q4_0 {
+            add_products(&mut sums, w.map(|w| _mm256_and_si256(w, nibble)), planes, 2 * j);
+            add_products(
+                &mut sums,
+                w.map(|w| _mm256_and_si256(_mm256_srli_epi16::<8>(w), nibble)),
+                planes,
+                2 * j + 1,
+            );
+            let high = 2 * j + BLOCK / 4;
+            add_products(
+                &mut sums,
+                w.map(|w| _mm256_and_si256(_mm256_srli_epi16::<4>(w), nibble)),
+                planes,
+                high,
+            );
+            add_products(&mut sums, w.map(|w| _mm256_srli_epi16::<12>(w)), planes, high + 1);
+        } else {
+            add_products(
+                &mut sums,
+                w.map(|w| _mm256_srai_epi16::<8>(_mm256_slli_epi16::<8>(w))),
+                planes,
+                2 * j,
+            );
+            add_products(&mut sums, w.map(|w| _mm256_srai_epi16::<8>(w)), planes, 2 * j + 1);
+        }
     }
     sums
 }
 
-/// Adds the products of four weights of each row, the first and third and the second and fourth, with elements 4j on.
+/// Adds the products of two weights of each row with a pair of elements.
 #[inline]
 #[target_feature(enable = "avx2,fma,f16c")]
-fn add_products(sums: &mut Sums, w: [__m256i; 2], x: &Block, j: usize) {
-    for (sum, plane) in sums.iter_mut().zip(&x.planes) {
-        for (w, pair) in w.into_iter().zip(&plane[2 * j..2 * j + 2]) {
-            let x = _mm256_set1_epi32(bytemuck::cast(*pair));
+fn add_products<const P: usize>(
+    sums: &mut [[__m256i; 2]; P],
+    w: [__m256i; 2],
+    planes: &[Plane; P],
+    pair: usize,
+) {
+    for (sums, plane) in sums.iter_mut().zip(planes) {
+        let x = _mm256_set1_epi32(bytemuck::cast(plane[pair]));
+        for (sum, w) in sums.iter_mut().zip(w) {
             *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(w, x));
         }
     }
@@ -122,30 +141,42 @@ fn add_products(sums: &mut Sums, w: [__m256i; 2], x: &Block, j: usize) {
 /// Of weights of `BYTES` bytes each; `eight` converts as many.
 #[inline]
 #[target_feature(enable = "avx2,fma,f16c")]
-fn floats<const BYTES: usize>(
-    row: &[u8],
+fn floats<const BYTES: usize, const N: usize>(
+    rows: [&[u8]; N],
     x: &[f64],
     eight: unsafe fn(&[[u8; BYTES]; LANES]) -> __m256,
-) -> Sum {
-    let mut sums = [_mm256_setzero_pd(); 2];
-    let (whole, rest) = row.as_chunks::<BYTES>().0.as_chunks::<LANES>();
+) -> [Sum; N] {
+    let mut sums = [[_mm256_setzero_pd(); 2]; N];
+    let rows = rows.map(|row| row.as_chunks::<BYTES>().0.as_chunks::<LANES>());
     let (x_whole, x_rest) = x.as_chunks::<LANES>();
-    for (w, x) in whole.iter().zip(x_whole) {
-        // SAFETY: the caller of this function has the features that `eight` needs too; four elements are there to be
-        // read from 0 and from 4 on.
-        let (w, x) = unsafe { (eight(w), [_mm256_loadu_pd(x.as_ptr()), _mm256_loadu_pd(x[4..].as_ptr())]) };
-        sums[0] = _mm256_fmadd_pd(_mm256_cvtps_pd(_mm256_castps256_ps128(w)), x[0], sums[0]);
-        sums[1] = _mm256_fmadd_pd(_mm256_cvtps_pd(_mm256_extractf128_ps::<1>(w)), x[1], sums[1]);
+    let ahead = N * x.len();
+    let wholes = rows.map(|(whole, _)| &whole[..x_whole.len()]);
+    for (i, x) in x_whole.iter().enumerate() {
+        // SAFETY: four elements are there to be read from 0 and from 4 on.
+        let x = unsafe { [_mm256_loadu_pd(x.as_ptr()), _mm256_loadu_pd(x[4..].as_ptr())] };
+        for (sum, whole) in sums.iter_mut().zip(&wholes) {
+            // The rows after these follow in memory; a row is too short for the processor to notice.
+            if i % (64 / (LANES * BYTES)).max(1) == 0 {
+                _mm_prefetch::<_MM_HINT_T0>(whole[i].as_ptr().wrapping_add(ahead).cast());
+            }
+            // SAFETY: the caller of this function has the features that `eight` needs too.
+            let w = unsafe { eight(&whole[i]) };
+            sum[0] = _mm256_fmadd_pd(_mm256_cvtps_pd(_mm256_castps256_ps128(w)), x[0], sum[0]);
+            sum[1] = _mm256_fmadd_pd(_mm256_cvtps_pd(_mm256_extractf128_ps::<1>(w)), x[1], sum[1]);
+        }
     }
-    let mut sum = lanes(sums);
-    if !rest.is_empty() {
-        let mut last = [[0; BYTES]; LANES];
-        last[..rest.len()].copy_from_slice(rest);
-        // SAFETY: as above.
-        let w = eight_floats(unsafe { eight(&last) });
-        sum.iter_mut().zip(w).zip(x_rest).for_each(|((s, w), x)| *s += f64::from(w) * x);
+    let mut out = [Sum::default(); N];
+    for ((out, sum), (_, rest)) in out.iter_mut().zip(sums).zip(rows) {
+        *out = lanes(sum);
+        if !rest.is_empty() {
+            let mut last = [[0; BYTES]; LANES];
+            last[..rest.len()].copy_from_slice(rest);
+            // SAFETY: as above.
+            let w = eight_floats(unsafe { eight(&last) });
+            out.iter_mut().zip(w).zip(x_rest).for_each(|((s, w), x)| *s += f64::from(w) * x);
+        }
     }
-    sum
+    out
 }
 
 #[inline]

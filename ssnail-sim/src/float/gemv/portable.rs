@@ -1,13 +1,13 @@
 //! Sums of rows without instructions that some processors lack.
 
-use super::super::input::{BLOCK, Block, PLANE_BITS, PLANES};
+use super::super::input::{BLOCK, Block, PLANE_BITS, PLANES, THIRD_BITS};
 use super::super::lanes::{LANES, Sum, add_products};
 use half::f16;
 use ssnail_hw::fast::GROUP;
 use ssnail_hw::fast::packed::{SCALES, STEP};
 use ssnail_isa::Format;
 
-/// See [`super::Kernel::row`].
+/// The lanes of an unquantised row's sum.
 pub(super) fn row(format: Format, row: &[u8], x: &[f64]) -> Sum {
     match format {
         Format::F16 => floats::<2>(row, x, |b| f16::from_le_bytes(*b).to_f32()),
@@ -43,8 +43,7 @@ pub(super) fn group(format: Format, group: &[u8], x: &[Block]) -> [f64; GROUP] {
         }
         for (r, (sum, d)) in sums.iter_mut().zip(scales.as_chunks::<2>().0).enumerate() {
             let [high, middle, low] = planes.map(|p| f64::from(p[r]));
-            let shift = f64::from(1 << PLANE_BITS);
-            let whole = high * (shift * shift) + (middle * shift + low);
+            let whole = high * f64::from(1 << PLANE_BITS) + middle + low / f64::from(1 << THIRD_BITS);
             *sum += whole * (f64::from(f16::from_le_bytes(*d).to_f32()) * x.unit);
         }
     }
