@@ -351,7 +351,7 @@ begin
             fault_r <= FAULT_RANGE;
           elsif clash = '1' then
             fault_r <= FAULT_ILLEGAL;
-          elsif op = OP_ATTN or (built(op) = '0' and empty_r = '0') then
+          elsif op = OP_ATTN or (built(op, ir(15 downto 8)) = '0' and empty_r = '0') then
             fault_r <= FAULT_NOT_BUILT;
           end if;
           done_r <= '1';

@@ -135,6 +135,13 @@ architecture rtl of ssnail_chip is
   signal d_addr                                       : std_logic_vector(26 downto 1) := (others => '0');
   signal d_words                                      : std_logic_vector(21 downto 0) := (others => '0');
   signal d_writes                                     : std_logic             := '0';
+  signal gemv, b_sdram, w_f16                         : std_logic             := '0';
+  signal b_bytes                                      : std_logic_vector(27 downto 0) := (others => '0');
+  signal g_start, v_start, g_valid, g_done, e_done    : std_logic;
+  signal g_data                                       : std_logic_vector(31 downto 0);
+  signal gx, gy, gb, vx, vy, vb                       : std_logic;
+  signal e_valid                                      : std_logic;
+  signal e_data                                       : std_logic_vector(31 downto 0);
   signal go, layernorm, x_half                        : std_logic             := '0';
   signal bias_addr                                    : std_logic_vector(26 downto 0) := (others => '0');
   signal y_bytes                                      : std_logic_vector(27 downto 0) := (others => '0');
@@ -283,23 +290,36 @@ begin
       x_half    <= '0';
       y_bytes   <= op_length(55 downto 28);
       bias_addr <= std_logic_vector(unsigned(op_offset(53 downto 27)) + unsigned(op_length(26 downto 0)));
+      b_bytes   <= op_length(27 downto 0);
+      b_sdram   <= op_sdram(1);
+      gemv      <= '0';
+      if ir(7 downto 0) = OP_GEMV then
+        gemv      <= '1';
+        bias_addr <= op_offset(80 downto 54);
+        b_bytes   <= op_length(83 downto 56);
+        b_sdram   <= op_sdram(2);
+      end if;
       if ir(7 downto 0) = OP_LAYERNORM then
         layernorm <= '1';
         y_bytes   <= op_length(27 downto 0);
       end if;
-      if ir(7 downto 0) = OP_DEQROW and ir(15 downto 8) /= FMT_F32 then
+      if (ir(7 downto 0) = OP_DEQROW or ir(7 downto 0) = OP_GEMV) and ir(15 downto 8) /= FMT_F32 then
         x_half <= '1';
+      end if;
+      w_f16 <= '0';
+      if ir(7 downto 0) = OP_CVT16 or (ir(7 downto 0) = OP_GEMV and ir(16 + GEMV_F16) = '1') then
+        w_f16 <= '1';
       end if;
       waits <= running and mem_busy and not mem_moves;
     end if;
   end process;
 
-  r_start   <= (go and layernorm) & (go and op_reads(1)) & ((go and op_reads(0)) or x_again);
-  r_sdram   <= op_sdram(1) & op_sdram(1) & op_sdram(0);
+  r_start   <= (go and (layernorm or (gemv and ir(16 + GEMV_ACCUMULATE)))) & (go and op_reads(1)) & ((go and op_reads(0)) or x_again);
+  r_sdram   <= b_sdram & op_sdram(1) & op_sdram(0);
   r_addr    <= bias_addr & op_offset(53 downto 0);
-  r_bytes   <= op_length(27 downto 0) & y_bytes & op_length(27 downto 0);
+  r_bytes   <= b_bytes & y_bytes & op_length(27 downto 0);
   r_half    <= "00" & x_half;
-  run_done  <= '1' when v_done = '1' and w_idle = '1' and r_idle = "111" else '0';
+  run_done  <= '1' when e_done = '1' and w_idle = '1' and r_idle = "111" else '0';
   mem_moves <= reads_c(0) or reads_c(1) or writes_c(0) or writes_c(1);
   latch     <= '1' when cmd_valid = '1' and cmd_addr = REG_COUNTER_LATCH and cmd_data(0) = '1' else '0';
 
@@ -307,18 +327,34 @@ begin
   w_sdram <= l_sdram when load_may = '1' else d_sdram;
   w_addr  <= l_addr when load_may = '1' else d_addr;
   w_words <= l_words when load_may = '1' else d_words;
-  w_half  <= '1' when load_may = '1' or ir(7 downto 0) = OP_CVT16 else '0';
-  w_valid <= l_valid when load_may = '1' else v_valid;
-  w_data  <= x"0000" & l_data when load_may = '1' else v_data;
+  w_half  <= '1' when load_may = '1' or w_f16 = '1' else '0';
+  w_valid <= l_valid when load_may = '1' else e_valid;
+  w_data  <= x"0000" & l_data when load_may = '1' else e_data;
   w_be    <= l_be when load_may = '1' else "11";
+
+  -- The sequencer that the instruction belongs to has the streams.
+  g_start <= go and gemv;
+  v_start <= go and not gemv;
+  r_ready <= gb & gy & gx when gemv = '1' else vb & vy & vx;
+  e_valid <= g_valid when gemv = '1' else v_valid;
+  e_data  <= g_data when gemv = '1' else v_data;
+  e_done  <= g_done when gemv = '1' else v_done;
+
+  u_gemv : entity work.gemv_unit
+    port map (
+      clk => clock162, kill => kill, start => g_start, nibbles => ir(9), accumulate => ir(16 + GEMV_ACCUMULATE),
+      half => ir(16 + GEMV_F16), columns => v_n(12 downto 0), rows => unsigned(n1(27 downto 0)), w_valid => r_valid(0),
+      w_data => r_data(15 downto 0), w_ready => gx, x_valid => r_valid(1), x_data => r_data(63 downto 32),
+      x_ready => gy, y_valid => r_valid(2), y_data => r_data(95 downto 64), y_ready => gb, out_valid => g_valid,
+      out_data => g_data, out_ready => w_ready, done => g_done);
 
   u_vector : entity work.vector_unit
     port map (
-      clk => clock162, kill => kill, start => go, op => ir(7 downto 0), format => ir(15 downto 8), n => v_n,
+      clk => clock162, kill => kill, start => v_start, op => ir(7 downto 0), format => ir(15 downto 8), n => v_n,
       pairs => unsigned(n1(8 downto 0)), eps => n2, value => ra, x_valid => r_valid(0), x_data => r_data(31 downto 0),
-      x_ready => r_ready(0), x_idle => r_idle(0), x_again => x_again, y_valid => r_valid(1),
-      y_data => r_data(63 downto 32), y_ready => r_ready(1), b_valid => r_valid(2), b_data => r_data(95 downto 64),
-      b_ready => r_ready(2), w_valid => v_valid, w_data => v_data, w_ready => w_ready, done => v_done,
+      x_ready => vx, x_idle => r_idle(0), x_again => x_again, y_valid => r_valid(1),
+      y_data => r_data(63 downto 32), y_ready => vy, b_valid => r_valid(2), b_data => r_data(95 downto 64),
+      b_ready => vb, w_valid => v_valid, w_data => v_data, w_ready => w_ready, done => v_done,
       result => run_result);
 
   u_memory : entity work.memory_side

@@ -15,7 +15,8 @@ package ssnail_core_pkg is
 
   function mb_in_hyper(mb : unsigned(7 downto 0); map_v : map_t) return std_logic; -- the MB is HyperRAM
   function mb_in_sdram(mb : unsigned(7 downto 0); map_v : map_t) return std_logic; -- the MB is SDRAM
-  function built(op : std_logic_vector(7 downto 0)) return std_logic;          -- this core has the instruction
+  -- This core has the instruction, with this weight format
+  function built(op, format : std_logic_vector(7 downto 0)) return std_logic;
 end package;
 
 package body ssnail_core_pkg is
@@ -35,11 +36,15 @@ package body ssnail_core_pkg is
     return '0';
   end function;
 
-  function built(op : std_logic_vector(7 downto 0)) return std_logic is
+  function built(op, format : std_logic_vector(7 downto 0)) return std_logic is
   begin
     case op is
-      when OP_GEMV | OP_ATTN | OP_MEANROWS => return '0';
-      when others                          => return '1';
+      when OP_ATTN | OP_MEANROWS =>
+        return '0';
+      when OP_GEMV =>
+        return format_quantised(format);
+      when others =>
+        return '1';
     end case;
   end function;
 end package body;
