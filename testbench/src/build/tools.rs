@@ -34,8 +34,11 @@ impl Tools {
                 return Ok(Tools { ghdl, verilator, root });
             }
         }
-        let verilator = in_path("verilator").ok_or(Error::Missing { tool: "verilator" })?;
-        let root = run(Command::new(&verilator).args(["--getenv", "VERILATOR_ROOT"]))?;
+        let missing = || Error::Missing { tool: "verilator" };
+        // `verilator` is a script that looks for the program in the folder that we name as its root, where a
+        // distribution does not put it.
+        let (script, verilator) = in_path("verilator").zip(in_path("verilator_bin")).ok_or_else(missing)?;
+        let root = run(Command::new(script).args(["--getenv", "VERILATOR_ROOT"]))?;
         let root = PathBuf::from(String::from_utf8_lossy(&root.stdout).trim());
         Ok(Tools { ghdl, verilator, root })
     }
