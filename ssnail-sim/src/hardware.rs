@@ -104,6 +104,7 @@ impl Numerics for Hardware {
         if a.positions * q.len() < PARALLEL_HEADS || rayon::current_num_threads() == 1 {
             return attend(0, q, out);
         }
+        share::stay_awake();
         // The heads of a group share what is read of K and V.
         let group = a.group() * a.head_dim;
         q.par_chunks(group).zip(out.par_chunks_mut(group)).enumerate().for_each(|(n, (q, out))| {

@@ -7,12 +7,13 @@ use crate::machine::Machine;
 use crate::memory::Memory;
 use crate::numerics::{Numerics, Weights};
 use crate::scalar::Words;
+use crate::share;
 use rayon::prelude::*;
 use ssnail_isa::Opcode;
 use ssnail_isa::check::Span;
 
 /// Bytes that an instruction of all turns reads above which threads share the turns.
-const PARALLEL: u64 = 1 << 15;
+const PARALLEL: u64 = 1 << 18;
 
 /// What one turn has for itself.
 #[derive(Default)]
@@ -107,6 +108,7 @@ fn compute(
     if rayon::current_num_threads() == 1 || steps.iter().map(bytes).sum::<u64>() < PARALLEL {
         steps.iter().zip(lanes).map(one).collect()
     } else {
+        share::stay_awake();
         steps.par_iter().zip(lanes).map(one).collect()
     }
 }
