@@ -2,6 +2,7 @@
 
 use crate::numerics::Product;
 use rayon::prelude::*;
+use std::cell::Cell;
 use std::hint;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,6 +17,11 @@ const SHARE: usize = 1 << 15;
 const AWAKE: Duration = Duration::from_micros(200);
 /// Whether threads look for work.
 static LOOKING: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+    /// Whether this thread does.
+    static LOOKS: Cell<bool> = const { Cell::new(false) };
+}
 
 /// Calls `work` for ranges of rows that together are all, with the products' elements for those rows. Ranges start at
 /// multiples of `granule`.
@@ -53,7 +59,8 @@ pub(crate) fn stay_awake() {
         return;
     }
     rayon::spawn_broadcast(move |other| {
-        if Some(other.index()) == here {
+        // What a thread finds may be another call to look for work; one inside of the other would fill its stack.
+        if Some(other.index()) == here || LOOKS.replace(true) {
             return;
         }
         let mut last = Instant::now();
@@ -64,6 +71,7 @@ pub(crate) fn stay_awake() {
                 (0..16).for_each(|_| hint::spin_loop());
             }
         }
+        LOOKS.set(false);
         LOOKING.store(false, Ordering::Relaxed);
     });
 }
