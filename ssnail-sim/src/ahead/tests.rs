@@ -83,8 +83,10 @@ fn turns_that_hand_something_on_do_not() {
         // The half that is read was not written.
         "VADD [A1], [A1], 0x8028000\nVADD 0x8028020, [A1], 0x8028100\nVADD [A1], [A1], 0x8028040",
         // What the turn before wrote at the same instruction, and at a later one.
-        "VADD [A1], [A1], [A1+64]",
-        "VADD [A3], [A3], 0x8028000\nVMUL [A1], [A1], [A3+32]",
+        "SETN 8, 0, 0\nVADD [A1], [A1], [A1+64]",
+        "SETN 8, 0, 0\nVADD [A3], [A3], 0x8028000\nVMUL [A1], [A1], [A3+32]",
+        // What the turn after will have written at an earlier instruction.
+        "SETN 8, 0, 0\nVADD [A3], [A3], [A1]\nVMUL [A1+32], [A1+32], 0x8028000",
         // Two turns write the same bytes.
         "VADD [A1], [A1], [A3]",
         // Control flow reads what is computed, and what is computed reads what control flow stores.
@@ -167,7 +169,9 @@ fn instruction() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
     #[test]
-    fn random_loops(body in prop::collection::vec(instruction(), 1..8)) {
-        ahead(&turns(&body.join("\n")));
+    fn random_loops(body in prop::collection::vec(instruction(), 1..8), apart: bool) {
+        // With 8 elements, what the turns write at moving addresses is apart.
+        let elements = if apart { "SETN 8, 8, 0x3727C5AC\n" } else { "" };
+        ahead(&turns(&format!("{elements}{}", body.join("\n"))));
     }
 }
